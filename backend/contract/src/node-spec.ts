@@ -165,7 +165,7 @@ const SCHEDULER_PLACE = {
 };
 
 /** Policies that share time among their children (Alpine 5.4.2, Fig. 5.2). */
-const POLICIES = [
+const SHARING = [
   z.strictObject({ kind: z.literal('round-robin'), ...SCHEDULER_PLACE }),
   z.strictObject({ kind: z.literal('priority'), ...SCHEDULER_PLACE }),
   z.strictObject({
@@ -175,13 +175,13 @@ const POLICIES = [
       .enum(['poll', 'yield'])
       .describe('whether a task with an empty queue spends its share on polling, or yields it to the others'),
   }),
-  z.strictObject({
-    kind: z.literal('rate-limit'),
-    ...SCHEDULER_PLACE,
-    resource: z.enum(['cycles', 'packets', 'bits']),
-    per_second: z.number().positive().describe('limit, over all tasks below it'),
-  }),
 ] as const;
+
+const RATE_LIMIT = {
+  kind: z.literal('rate-limit'),
+  ...SCHEDULER_PLACE,
+  per_second: z.number().positive().describe('limit, over all tasks below it'),
+};
 
 /** A task, or a policy. */
 export const SchedulerNode = z.discriminatedUnion('kind', [
@@ -190,7 +190,15 @@ export const SchedulerNode = z.discriminatedUnion('kind', [
     ...SCHEDULER_PLACE,
     starts_at: Id.describe('a queue node, or an instance or module with its own queue'),
   }),
-  ...POLICIES,
+  ...SHARING,
+  z.strictObject({
+    ...RATE_LIMIT,
+    resource: z
+      .enum(['core-time', 'cycles', 'packets', 'bits'])
+      .describe(
+        'core-time: seconds of the core, whatever its clock is; agents tell engines as many cycles of their own clock',
+      ),
+  }),
 ]);
 export type SchedulerNode = z.infer<typeof SchedulerNode>;
 
@@ -201,7 +209,8 @@ export const EngineSchedulerNode = z.discriminatedUnion('kind', [
     ...SCHEDULER_PLACE,
     module: Id.describe('one of the tasks of the worker'),
   }),
-  ...POLICIES,
+  ...SHARING,
+  z.strictObject({ ...RATE_LIMIT, resource: z.enum(['cycles', 'packets', 'bits']) }),
 ]);
 export type EngineSchedulerNode = z.infer<typeof EngineSchedulerNode>;
 

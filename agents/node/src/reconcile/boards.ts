@@ -1,5 +1,5 @@
 import type { InstanceSpec, NodeSpec, ObservedBoard, SlotRef } from '@orrery/contract';
-import { CompileError } from '../drivers/engine/compile.js';
+import { CompileError } from '../drivers/engine/compile-error.js';
 import { boardDigest } from '../drivers/instance-digest.js';
 import type { BoardInstance } from '../drivers/nf-driver.js';
 import type { HostWorld } from './hosted.js';

@@ -1,5 +1,6 @@
 import type { InstanceSpec, NodeSpec, Observed } from '@orrery/contract';
-import { CompileError, compile } from '../drivers/engine/compile.js';
+import { compile } from '../drivers/engine/compile.js';
+import { CompileError } from '../drivers/engine/compile-error.js';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
 import { digestOf } from '../drivers/instance-digest.js';
 import type { HostedView, Wiring } from '../drivers/nf-driver.js';

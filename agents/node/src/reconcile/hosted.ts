@@ -1,5 +1,5 @@
 import type { InstanceSpec, NodeSpec } from '@orrery/contract';
-import type { Ends } from '../drivers/engine/compile.js';
+import type { Ends } from '../drivers/engine/places.js';
 import type { HostedView } from '../drivers/nf-driver.js';
 import { type Failure, noChange, type Step } from './steps.js';
 

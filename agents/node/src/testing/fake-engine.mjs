@@ -55,7 +55,7 @@ const methods = {
     t_ns: Number(process.hrtime.bigint() - begin) + 1,
     generation: graph.generation,
     graph_digest: graphDigest,
-    cycles_per_second: 1e9,
+    cycles_per_second: 2.3e9,
     workers: [{ worker: 0, busy_cycles: 0, cpu_ns: 0 }],
     modules: graph.modules.map(({ name, kind }) => ({ name, kind, ...counters, queue_depth: null, latency_ns: null })),
     ports: [],

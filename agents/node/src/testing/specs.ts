@@ -11,6 +11,7 @@ export const WHOLE = { lo: 0, hi: 65536 };
 
 export const ENGINE_TRAITS = {
   workers: 1,
+  cycles_per_second: 2e9,
   nfs: ['firewall', 'nat', 'ids', 'monitor', 'rate-limiter', 'l2-forwarder'],
   declared: [],
 };

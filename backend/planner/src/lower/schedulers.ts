@@ -14,7 +14,7 @@ type Tree =
   | { readonly kind: 'weighted-fair'; readonly when_idle: 'poll' | 'yield'; readonly children: readonly Below[] }
   | {
       readonly kind: 'rate-limit';
-      readonly resource: 'cycles';
+      readonly resource: 'core-time';
       readonly per_second: number;
       readonly children: readonly Below[];
     };
@@ -32,16 +32,22 @@ const LEAST_WEIGHT = 1e-9;
  * How each core with a planned schedule shares its time, by server: chains by what they have booked, the tasks of a chain
  * as its schedule says, and those of all chains without one in turn.
  */
-export function coreSchedulers({ graph, schedules }: Pick<LoweringInput, 'graph' | 'schedules'>) {
+export function coreSchedulers({
+  graph,
+  schedules,
+  infrastructure,
+}: Pick<LoweringInput, 'graph' | 'schedules' | 'infrastructure'>) {
+  const hzOf = new Map(infrastructure.servers.map(({ id, ghz }) => [id, ghz * 1e9]));
   const planned = new Set(schedules.map(({ chain }) => chain.chain_id));
   const byCore = grouped(placedNodes(graph), coreKey);
   const found = new Map<string, CoreScheduler[]>();
   for (const [key, nodes] of byCore) {
+    const { server, core } = nodes[0]!;
     const roots = schedules.flatMap((schedule) => {
       const worker = schedule.cores.findIndex((core) => coreKey(core) === key);
       const root = schedule.schedule.workers.find((it) => it.worker === worker)?.root;
       const own = nodes.filter(({ chain_id }) => chain_id === schedule.chain.chain_id);
-      return root ? [{ weight: bookedBy(own), node: treeOf(root, schedule) }] : [];
+      return root ? [{ weight: bookedBy(own), node: treeOf(root, schedule, hzOf.get(server)!) }] : [];
     });
     if (roots.length === 0) continue;
     const others = nodes.filter(({ chain_id }) => !planned.has(chain_id));
@@ -52,7 +58,6 @@ export function coreSchedulers({ graph, schedules }: Pick<LoweringInput, 'graph'
         : [...roots, { weight: bookedBy(others), node: { kind: 'round-robin', children: inTurn } }];
     const [only] = parts;
     const root: Tree = parts.length === 1 ? only!.node : { kind: 'weighted-fair', when_idle: 'yield', children: parts };
-    const { server, core } = nodes[0]!;
     found.set(server, [...(found.get(server) ?? []), { core, tree: flatten(root) }]);
   }
   return found;
@@ -80,22 +85,25 @@ function bookedBy(nodes: readonly { readonly core_share: number }[]): number {
   );
 }
 
-/** The chain's tree with queues in the place of its tasks; tasks that share a queue have their weights together. */
-function treeOf(node: SchedulerNode, schedule: PlannedSchedule): Tree {
+/**
+ * The chain's tree with queues in the place of its tasks; tasks that share a queue have their weights together. `hz`: by which
+ * the schedule counts cycles of its core. Limits are of the core's time: its engine may count by another clock.
+ */
+function treeOf(node: SchedulerNode, schedule: PlannedSchedule, hz: number): Tree {
   switch (node.kind) {
     case 'task':
       return { kind: 'task', starts_at: schedule.queueOf[node.task]! };
     case 'rate-limit':
       return {
         kind: 'rate-limit',
-        resource: 'cycles',
-        per_second: node.cycles_per_second,
-        children: [{ node: treeOf(node.child, schedule) }],
+        resource: 'core-time',
+        per_second: node.cycles_per_second / hz,
+        children: [{ node: treeOf(node.child, schedule, hz) }],
       };
     case 'priority':
       return {
         kind: 'priority',
-        children: node.children.map((child) => ({ level: child.level, node: treeOf(child.node, schedule) })),
+        children: node.children.map((child) => ({ level: child.level, node: treeOf(child.node, schedule, hz) })),
       };
     case 'weighted-fair': {
       const weights = new Map<string, number>();

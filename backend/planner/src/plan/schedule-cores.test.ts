@@ -1,4 +1,4 @@
-import { type ChainDefinition, nfInstances, type Plan, type ScheduleMode } from '@orrery/contract';
+import { type ChainDefinition, nfInstances, type Plan, type PlanOptions, type ScheduleMode } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { coreUse } from '../slo/placed.js';
 import { chainOf } from '../testing/chains.js';
@@ -23,9 +23,11 @@ interface Asked {
   readonly rate_bps?: number;
   /** Of another chain, which is served in turn. */
   readonly beside?: ChainDefinition;
+  readonly ghz?: number;
+  readonly options?: Partial<PlanOptions>;
 }
 
-function plan({ schedule, base = null, workers, rate_bps = 10_000_000, beside }: Asked): Plan {
+function plan({ schedule, base = null, workers, rate_bps = 10_000_000, beside, ghz = 1, options }: Asked): Plan {
   const definition: ChainDefinition = {
     ...DRAWN,
     traffic_class: { ...DRAWN.traffic_class, rate_bps, packet_bytes: 500 },
@@ -39,9 +41,10 @@ function plan({ schedule, base = null, workers, rate_bps = 10_000_000, beside }:
       ...(beside ? [{ chain_id: 'p-2', version: 1, definition: beside }] : []),
     ],
     descriptors: ['a', 'b', 'c'].map((id) => descriptor(id, { cycles: 1000 })),
-    infrastructure: rack({ servers: 1, cores: 4, ghz: 1 }),
+    infrastructure: rack({ servers: 1, cores: 4, ghz }),
     abilities: { 'server-1': POLICIES },
     ...(workers ? { workers: { 'server-1': workers } } : {}),
+    ...(options ? { options } : {}),
     base,
     budget: { steps: 50 },
   });
@@ -74,6 +77,21 @@ describe('the cores of a chain with a schedule', () => {
       const made = plan({ schedule: 'split', workers });
       expect([workers, made.feasible, coresOf(made).size]).toEqual([workers, true, Math.min(2, workers)]);
       expect(new Set([...coresOf(made)].map((core) => core % workers)).size).toBe(coresOf(made).size);
+    }
+  });
+
+  it('are held back by shares of their time, whatever clock is declared for them', () => {
+    const limits = [1, 2.3, 3].map((ghz) => {
+      const made = plan({ schedule: 'split', ghz, options: { scheduling_mode: 'free' } });
+      const trees = made.nodes['server-1']!.schedulers!.flatMap(({ tree }) => tree);
+      return trees.flatMap((node) => (node.kind === 'rate-limit' ? [[node.resource, node.per_second] as const] : []));
+    });
+    for (const found of limits) {
+      expect(found).toHaveLength(1);
+      const [[resource, share]] = found as [readonly [string, number]];
+      expect(resource).toBe('core-time');
+      expect(share).toBeLessThan(1);
+      expect(share).toBeCloseTo(limits[0]![0]![1], 6);
     }
   });
 

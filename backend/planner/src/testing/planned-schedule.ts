@@ -75,11 +75,9 @@ export function checkPlannedSchedule(
       placedNodes(plan.graph)
         .filter((it) => `${it.server}/${it.core}` === key && it.chain_id !== chainId)
         .reduce((sum, { core_share }) => sum + core_share, 0);
-    const available = Float64Array.from(keys, (key) => {
-      const { ghz } = servers.find(({ id }) => id === key.slice(0, key.lastIndexOf('/')))!;
-      return ghz * 1e9 * Math.max(0.05, 1 - booked(key));
-    });
-    const limit = available.map((cycles, w) => Math.min(cycles, limitOf(cores.get(keys[w]!)!)));
+    const hz = keys.map((key) => 1e9 * servers.find(({ id }) => id === key.slice(0, key.lastIndexOf('/')))!.ghz);
+    const available = Float64Array.from(keys, (key, w) => hz[w]! * Math.max(0.05, 1 - booked(key)));
+    const limit = available.map((cycles, w) => Math.min(cycles, hz[w]! * coreTimeOf(cores.get(keys[w]!)!)));
     const shapes = order.map(({ work, pps }, i) => {
       const overhead = upstream[i]! >= 0 ? pps * cyclesPerPacket(QUEUE, packet_bytes) : 0;
       return {
@@ -158,9 +156,14 @@ function placeIn({ tree }: CoreScheduler, queue: string): { level: number; weigh
   };
 }
 
-function limitOf({ tree }: CoreScheduler): number {
-  const limits = tree.flatMap((node) => (node.kind === 'rate-limit' ? [node.per_second] : []));
-  return Math.min(...limits, Number.MAX_VALUE);
+/** Part of the core that its tasks may take together. */
+function coreTimeOf({ tree }: CoreScheduler): number {
+  const limits = tree.flatMap((node) => {
+    if (node.kind !== 'rate-limit') return [];
+    expect(node.resource).toBe('core-time');
+    return [node.per_second];
+  });
+  return Math.min(...limits, 1);
 }
 
 function checkTree({ tree }: CoreScheduler): void {

@@ -121,5 +121,7 @@ function rowsOf(
 
 function policyText(node: Exclude<Node, { kind: 'task' }>): string {
   const name = POLICY_NAMES[node.kind];
+  if (node.kind === 'rate-limit' && node.resource === 'core-time')
+    return `${name}, at most ${Math.round(100 * node.per_second)} % of the core`;
   return node.kind === 'weighted-fair' && node.when_idle === 'poll' ? `${name}, polls when idle` : name;
 }

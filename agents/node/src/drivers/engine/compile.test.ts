@@ -2,7 +2,9 @@ import { EngineGraph, type InstanceSpec, type ModuleSpec, type NodeSpec, type Ta
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec, output, WHOLE } from '../../testing/specs.js';
-import { COMPILED_ABILITIES, CompileError, compile } from './compile.js';
+import { compile } from './compile.js';
+import { CompileError } from './compile-error.js';
+import { COMPILED_ABILITIES } from './engine-traits.js';
 
 const links = ({ graph }: { graph: EngineGraph }) =>
   graph.links.map(({ from, gate, to, input }) => `${from}[${gate}] -> ${to}${input ? `[${input}]` : ''}`);
@@ -250,6 +252,28 @@ describe('compile', () => {
     const spec = nodeSpec({ schedulers: [{ core: 0, tree }] });
     expect(() => compile(spec, ENGINE_TRAITS)).toThrow(/the engine serves tasks in turn/);
     expect(() => compile(spec, { ...ENGINE_TRAITS, declared: ['scheduler'] })).toThrow(/no policy round-robin/);
+  });
+
+  it.each([
+    ['core-time', 0.7, 1.61e9],
+    ['cycles', 5e8, 5e8],
+  ] as const)('tells the engine limits by %s in cycles of its own clock', (resource, per_second, cycles) => {
+    const place = { weight: null, level: null };
+    const spec = nodeSpec({
+      instances: [instance('a.mon.0')],
+      schedulers: [
+        {
+          core: 0,
+          tree: [
+            { kind: 'rate-limit', id: 'root', parent: null, ...place, resource, per_second },
+            { kind: 'task', id: 'root.0', parent: 'root', ...place, starts_at: 'a.mon.0' },
+          ],
+        },
+      ],
+    });
+    const [scheduler] = compile(spec, { ...ABLE, cycles_per_second: 2.3e9 }).graph.schedulers ?? [];
+    expect(scheduler?.tree[0]).toMatchObject({ kind: 'rate-limit', resource: 'cycles' });
+    expect(scheduler?.tree[0]).toHaveProperty('per_second', expect.closeTo(cycles, 0));
   });
 
   it('compiles any valid spec to a complete, closed graph', () => {

@@ -5,8 +5,9 @@ import { endAfterTest, eventLog, FAKE_ENGINE, scratchDirectory, until } from '..
 import { ENGINE_TRAITS, instance, linearChain, nodeSpec, splitChain } from '../../testing/specs.js';
 import { digestOf } from '../instance-digest.js';
 import type { Wiring } from '../nf-driver.js';
-import { COMPILED_ABILITIES, compile } from './compile.js';
+import { compile } from './compile.js';
 import { EngineDriver } from './engine-driver.js';
+import { COMPILED_ABILITIES } from './engine-traits.js';
 
 function wiring(spec = linearChain()): Wiring {
   const { graph, probes } = compile(spec, ENGINE_TRAITS);
@@ -34,6 +35,7 @@ describe('EngineDriver', () => {
     await driver.start();
     expect(driver.view).toMatchObject({ status: 'running', workers: 1, applied: null });
     expect(log.names()).toEqual(['engine.started']);
+    expect(driver.view.cycles_per_second).toBe(2.3e9);
     const what = wiring();
     await apply(driver, what);
     expect(driver.view.applied).toBe(what.digest);

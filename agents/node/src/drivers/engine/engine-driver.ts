@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { EngineAbility, type EngineDescription, type EngineStats, type FlowImport } from '@orrery/contract';
-import { z } from 'zod';
+import type { EngineAbility, EngineDescription, EngineStats, FlowImport } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
@@ -16,9 +13,12 @@ import { Refusal } from '../control-client.js';
 import { HeartbeatSocket } from '../heartbeat-socket.js';
 import { type Change, type Drift, DriverError, type FlowDriver, type NfDriver, type Wiring } from '../nf-driver.js';
 import { changedRanges } from './changed-ranges.js';
-import { COMPILED_ABILITIES } from './compile.js';
 import { EngineClient } from './engine-client.js';
+import { abilitiesOf, nfsOf } from './engine-program.js';
+import { COMPILED_ABILITIES } from './engine-traits.js';
+import { explainRefusal } from './explain-refusal.js';
 import { bytestreamOf } from './names.js';
+import { PortWatch } from './port-watch.js';
 import { SplitHolds } from './split-holds.js';
 
 export interface EngineOptions {
@@ -37,6 +37,8 @@ export interface EngineView {
   status: EngineStatus;
   pid: number | null;
   workers: number;
+  /** Of the clock that the engine counts cycles by. */
+  cycles_per_second: number;
   /** NFs of the engine; null: not asked yet, or it cannot be run. */
   nfs: readonly string[] | null;
   /** What it declares that it can run beside NFs. */
@@ -54,7 +56,8 @@ const ADOPT_LIMIT_MS = 3000;
 const STOP_GRACE_MS = 3000;
 /** A run of at least this length resets the restart delay. */
 const STABLE_MS = 30_000;
-const REOPEN = { first_ms: 200, most_ms: 5000 };
+/** Of an engine that was not asked yet: it runs nothing that depends on it. */
+const UNKNOWN_HZ = 1e9;
 const RESTART = { first_ms: 250, most_ms: 15_000 };
 
 /**
@@ -77,9 +80,7 @@ export class EngineDriver implements NfDriver {
   private error: string | null = null;
   private leaving = false;
   private starting: Promise<void> | null = null;
-  private portsDown: ReadonlySet<string> = new Set();
-  private reopens = 0;
-  private reopenTimer: NodeJS.Timeout | null = null;
+  private readonly ports: PortWatch;
   private has: readonly string[] | null = null;
   private declared: readonly EngineAbility[] = [];
   private known: EngineDescription | null = null;
@@ -90,13 +91,20 @@ export class EngineDriver implements NfDriver {
     private readonly emit: Emit,
     private readonly onChange: () => void,
     private readonly heartbeatTiming = HEARTBEAT,
-  ) {}
+  ) {
+    this.ports = new PortWatch(options.node, emit, () => {
+      const { applied, client } = this;
+      // Never queued behind a new graph. While the interface is missing this fails; a later reading retries.
+      if (applied && client && !client.busy) client.apply(applied.graph).catch(() => undefined);
+    });
+  }
 
   get view(): EngineView {
     return {
       status: this.status,
       pid: this.process?.pid ?? null,
       workers: this.known?.workers ?? 1,
+      cycles_per_second: this.first?.cycles_per_second ?? UNKNOWN_HZ,
       nfs: this.has,
       declared: this.declared,
       applied: this.applied?.digest ?? null,
@@ -134,24 +142,7 @@ export class EngineDriver implements NfDriver {
    * start reports why.
    */
   async learn(): Promise<void> {
-    await Promise.all([this.learnNfs(), this.learnAbilities()]);
-  }
-
-  /** An engine that does not know the option has none. */
-  private async learnAbilities(): Promise<void> {
-    const ask = promisify(execFile)(this.options.path, ['--abilities'], { timeout: ADOPT_LIMIT_MS });
-    const { stdout } = await ask.catch(() => ({ stdout: '[]' }));
-    const known = z.array(z.string()).parse(JSON.parse(stdout));
-    this.declared = EngineAbility.options.filter((ability) => known.includes(ability));
-  }
-
-  private async learnNfs(): Promise<void> {
-    const { stdout } = await promisify(execFile)(this.options.path, ['--nfs'], { timeout: ADOPT_LIMIT_MS }).catch(
-      () => ({
-        stdout: 'null',
-      }),
-    );
-    this.has = z.array(z.string()).nullable().parse(JSON.parse(stdout));
+    [this.has, this.declared] = await Promise.all([nfsOf(this.options.path), abilitiesOf(this.options.path)]);
   }
 
   /** Adopts the engine of an earlier agent if there is one; returns true if so. Never starts one. */
@@ -221,7 +212,7 @@ export class EngineDriver implements NfDriver {
     try {
       digest = (await this.newRanges(client, wiring)) ?? (await client.apply(wiring.graph));
     } catch (error) {
-      throw error instanceof Refusal ? explain(error, wiring) : new DriverError(`engine: ${(error as Error).message}`);
+      throw error instanceof Refusal ? explainRefusal(error, wiring) : new DriverError(`engine: ${(error as Error).message}`);
     }
     if (client !== this.client) return;
     this.applied = wiring;
@@ -276,7 +267,7 @@ export class EngineDriver implements NfDriver {
   async stats(): Promise<EngineStats | null> {
     if (!this.client || this.client.busy) return null;
     const stats = await this.client.stats();
-    this.watchPorts(stats);
+    this.ports.take(stats.ports, this.applied !== null);
     this.compare(stats);
     return stats;
   }
@@ -417,37 +408,6 @@ export class EngineDriver implements NfDriver {
     this.onChange();
   }
 
-  private watchPorts({ ports }: EngineStats): void {
-    const { node } = this.options;
-    const down = new Set(ports.filter(({ up }) => !up).map(({ name }) => name));
-    for (const { name, up } of ports) {
-      if (!up && !this.portsDown.has(name)) this.emit('port.down', node, `Port ${name}: link down`, { port: name });
-      if (up && this.portsDown.has(name)) this.emit('port.up', node, `Port ${name}: link up`, { port: name });
-    }
-    this.portsDown = down;
-    if (down.size === 0) this.reopens = 0;
-    else this.reopenPorts();
-  }
-
-  /**
-   * A port stays down after another interface has taken its name; the engine opens the new one when the graph is
-   * applied again.
-   */
-  private reopenPorts(): void {
-    if (this.reopenTimer || !this.applied) return;
-    this.reopens++;
-    this.reopenTimer = setTimeout(
-      () => {
-        this.reopenTimer = null;
-        const { applied, client } = this;
-        // Never queued behind a new graph. While the interface is missing this fails; a later reading retries.
-        if (this.portsDown.size > 0 && applied && client && !client.busy)
-          client.apply(applied.graph).catch(() => undefined);
-      },
-      backoffMs(REOPEN, this.reopens, Math.random()),
-    ).unref();
-  }
-
   private onUnreachable(process: DetachedProcess, error: Error): void {
     if (this.process !== process || !this.serves || this.leaving) return;
     this.client = null;
@@ -476,7 +436,7 @@ export class EngineDriver implements NfDriver {
     this.process = null;
     this.applied = null;
     this.known = null;
-    this.portsDown = new Set();
+    this.ports.forget();
     this.differences.length = 0;
     if (this.leaving) {
       this.set('stopped', null);
@@ -501,13 +461,4 @@ export class EngineDriver implements NfDriver {
     this.error = error;
     this.onChange();
   }
-}
-
-/** Translates the engine's pointer into terms of the desired state: the instance and the field of its configuration. */
-function explain({ error, message, permanent }: Refusal, { graph, instances }: Wiring): DriverError {
-  const [, index, rest] = /^\/modules\/(\d+)(.*)$/.exec(error.pointer ?? '') ?? [];
-  const name = index === undefined ? undefined : graph.modules[Number(index)]?.name;
-  if (name === undefined) return new DriverError(`engine: ${message}`, null, permanent);
-  const instance = [...instances.keys()].find((id) => name === id || name.startsWith(`${id}:`)) ?? null;
-  return new DriverError(`${name}: ${error.detail} (at ${rest || '/'})`, instance, permanent);
 }

@@ -1,7 +1,9 @@
 import type { EngineGraph, MergeSpec, MirrorSpec, ModuleSpec, NodeSpec, Target } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { ENGINE_TRAITS, instance, nodeSpec, output } from '../../testing/specs.js';
-import { COMPILED_ABILITIES, CompileError, compile } from './compile.js';
+import { compile } from './compile.js';
+import { CompileError } from './compile-error.js';
+import { COMPILED_ABILITIES } from './engine-traits.js';
 
 const to = (instance_id: string, input?: number): Target =>
   input === undefined ? { kind: 'instance', instance_id } : { kind: 'instance', instance_id, input };

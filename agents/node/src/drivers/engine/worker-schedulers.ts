@@ -1,5 +1,6 @@
 import type { CoreScheduler, EngineGraph, EngineSchedulerNode, SchedulerNode } from '@orrery/contract';
 import type { SchedulerProbe } from '../nf-driver.js';
+import type { EngineTraits } from './engine-traits.js';
 
 type WorkerScheduler = NonNullable<EngineGraph['schedulers']>[number];
 
@@ -9,17 +10,17 @@ const NO_PLACE = { parent: null, weight: null, level: null } as const;
 /**
  * The scheduler tree of each worker. Cores that share a worker share its time equally among those that have work.
  * `tasksOf`: the tasks of a node of the plan; one without tasks of its own, such as a merge in the pass of its last branch,
- * is left out.
+ * is left out. Time of a core becomes cycles of the engine's clock.
  */
 export function workerSchedulers(
   schedulers: readonly CoreScheduler[],
-  workers: number,
+  { workers, cycles_per_second }: Pick<EngineTraits, 'workers' | 'cycles_per_second'>,
   tasksOf: (id: string) => readonly string[],
 ): WorkerScheduler[] {
   return Array.from({ length: workers }, (_, worker) => worker).flatMap((worker): WorkerScheduler[] => {
     const cores = onWorker(schedulers, worker, workers);
     const trees = cores.map(({ core, tree }) => {
-      const nodes = tree.flatMap((node) => withTasks(node, tasksOf));
+      const nodes = tree.flatMap((node) => inEngine(node, cycles_per_second, tasksOf));
       return cores.length === 1 ? nodes : nodes.map((node) => beneath(node, core));
     });
     const root = { kind: 'weighted-fair', id: ROOT, ...NO_PLACE, when_idle: 'yield' } as const;
@@ -53,7 +54,17 @@ function beneath<T extends EngineSchedulerNode>(node: T, core: number): T {
     : { ...node, id, parent: nameOn(core, node.parent) };
 }
 
-function withTasks(node: SchedulerNode, tasksOf: (id: string) => readonly string[]): EngineSchedulerNode[] {
+/** `cyclesPerSecond`: of the engine's clock, which is seldom the one that the infrastructure declares. */
+function inEngine(
+  node: SchedulerNode,
+  cyclesPerSecond: number,
+  tasksOf: (id: string) => readonly string[],
+): EngineSchedulerNode[] {
+  if (node.kind === 'rate-limit') {
+    const { resource, per_second, ...limit } = node;
+    if (resource !== 'core-time') return [{ ...limit, resource, per_second }];
+    return [{ ...limit, resource: 'cycles', per_second: per_second * cyclesPerSecond }];
+  }
   if (node.kind !== 'task') return [node];
   const { starts_at, ...place } = node;
   const tasks = tasksOf(starts_at);

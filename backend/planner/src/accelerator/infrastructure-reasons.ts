@@ -15,6 +15,7 @@ import {
 } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { chainsById } from '../check/chains-by-id.js';
+import { configuredNf } from '../check/configured-nf.js';
 import { boardImplementation } from '../check/implementation.js';
 import { pathsOf } from '../check/paths.js';
 import { grouped } from '../grouped.js';
@@ -74,7 +75,8 @@ function chainReasons(
   const catalogue = indexDescriptors(input.descriptors);
   const instances = grouped(nfInstances(input.graph), ({ pgraph_node }) => pgraph_node);
   return input.pgraph.nodes.flatMap((node) => {
-    const descriptor = catalogue.get(node.nf)!;
+    const { definition } = chainsById(input.chains).get(node.chain_id)!;
+    const descriptor = configuredNf(catalogue.get(node.nf)!, definition, node.node_id);
     const { question, choice, bound_us, others_us } = choiceFor(input, node, descriptor);
     const kind = choice.chosen && descriptor.implementations[choice.chosen.implementation]!.kind;
     const why = because.get(node.id);
@@ -168,8 +170,9 @@ function choosing({ candidates }: Plan['reasons'][number], { decision, chosen }:
 type Question = Parameters<typeof chooseInfrastructure>[0];
 
 /** What the decision tree says of an NF, with the latency objective and what the rest of its chain takes of it. */
-export function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][number], descriptor: NfDescriptor) {
+export function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][number], described: NfDescriptor) {
   const { definition } = chainsById(input.chains).get(node.chain_id)!;
+  const descriptor = configuredNf(described, definition, node.node_id);
   const { boards } = input.infrastructure;
   const names = [...new Set(boards.flatMap(({ resources }) => Object.keys(resources)))];
   const { bound_us, others_us } = latencyLeft(input, definition, node.node_id);

@@ -95,7 +95,7 @@ function networkOf(input: PlacedInput, chain: PlannedChain, path: Path) {
     ({ chain_id, node_id }) => chain_id === chain.chain_id && path.nodes.includes(node_id),
   );
   const instances = own.map((it, node): ChainInstance => {
-    const cost = costOf(it, catalogue.get(it.nf)!, input.infrastructure, bytes);
+    const cost = costOf(it, catalogue.get(it.nf)!, input.infrastructure, chain.definition);
     const use = busy.get(coreKey(it))!;
     const spare = it.core_share > 0 ? (Math.max(0, CORE_BUDGET - use) * it.load_bps) / it.core_share : FLOW_BPS;
     return {

@@ -7,6 +7,7 @@ import {
   implementationOf,
 } from '../check/assigned-implementation.js';
 import { type DescriptorIndex, indexDescriptors } from '../check/attributes.js';
+import { configuredNf } from '../check/configured-nf.js';
 import { readsStreams } from '../check/implementation.js';
 import { directFields } from '../check/resolve-filter.js';
 import { COPY, MERGE } from '../engine-costs.js';
@@ -147,7 +148,7 @@ function splitNodes(
       });
       continue;
     }
-    const descriptor = catalogue.get(node.node.nf)!;
+    const descriptor = configuredNf(catalogue.get(node.node.nf)!, chain.definition, node.node.node_id);
     const implementation = implementationOf(implementations, id, descriptor);
     const cost = costOnCore(descriptor, implementation.driver);
     const counted = countNf(node, descriptor, upstream, chainForm, catalogue, conflicts);

@@ -1,6 +1,7 @@
 import { type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
 import { costOnCore, implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
+import { configuredNf } from '../check/configured-nf.js';
 import { pgraphOfChain } from './pgraph.js';
 import { cyclesPerPacket } from './sizing.js';
 
@@ -20,13 +21,14 @@ export function sizedClocks(
   const clocks = new Map<string, number>();
   for (const chain of chains) {
     const bytes = chain.definition.traffic_class.packet_bytes;
-    const found = pgraphOfChain(pgraph, chain).nodes.flatMap(({ id, nf, load_pps, cores_needed }) => {
+    const found = pgraphOfChain(pgraph, chain).nodes.flatMap(({ id, node_id, nf, load_pps, cores_needed }) => {
       if (cores_needed === 0) return [];
       const driver = implementations.get(id)?.driver;
       const descriptor = catalogue.get(nf);
       const offered = descriptor?.implementations.some((it) => it.driver === driver);
       if (!driver || !descriptor || !offered) return [Number.NaN];
-      const cycles = load_pps * cyclesPerPacket(costOnCore(descriptor, driver), bytes);
+      const cost = costOnCore(configuredNf(descriptor, chain.definition, node_id), driver);
+      const cycles = load_pps * cyclesPerPacket(cost, bytes);
       return [Number((cycles / (cores_needed * 1e9)).toPrecision(DIGITS))];
     });
     const [ghz = 0] = found;

@@ -9,6 +9,7 @@ import type {
 } from '@orrery/contract';
 import { type AssignedImplementations, costOfWork } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
+import { configuredNf } from '../check/configured-nf.js';
 import { descriptorsByNode } from '../check/graph.js';
 import { readsStreams } from '../check/implementation.js';
 import { type Path, pathsOf } from '../check/paths.js';
@@ -99,7 +100,8 @@ export function spgProblem(
   const pairs = decidedPairs(dependencies(chain, descriptors), definition, path, catalogue);
   const usOf = (cost: EngineCost) => cyclesPerPacket(cost, bytes) / (ghz * 1e3);
   const nfs = nodes.map((id) => {
-    const cost = costOfWork(implementations, pgraphNodeId(definition.name, id), catalogue.get(nf.get(id)!)!);
+    const descriptor = configuredNf(catalogue.get(nf.get(id)!)!, definition, id);
+    const cost = costOfWork(implementations, pgraphNodeId(definition.name, id), descriptor);
     return { id, latency_us: cost.base_latency_us + usOf(cost) };
   });
   return { problem: { nfs, pairs, mirror_us: usOf(COPY), merge_us: usOf(MERGE) }, pairs };

@@ -10,6 +10,7 @@ import type { Budget } from '../budget.js';
 import { type AssignedImplementations, costOfWork } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { slowestGhz } from '../check/clock.js';
+import { configuredNf } from '../check/configured-nf.js';
 import { descriptorsByNode } from '../check/graph.js';
 import type { Path } from '../check/paths.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
@@ -120,7 +121,7 @@ function provisioningProblem(
   const hz = slowestGhz(infrastructure) * 1e9;
   const nf = descriptorsByNode(definition);
   const nfs = nodes.map((id, i): ProvisionedNf => {
-    const descriptor = catalogue.get(nf.get(id)!)!;
+    const descriptor = configuredNf(catalogue.get(nf.get(id)!)!, definition, id);
     const cost = costOfWork(implementations, pgraphNodeId(definition.name, id), descriptor);
     const instance_rate_bps = ((CORE_BUDGET * hz) / cyclesPerPacket(cost, bytes)) * 8 * bytes;
     const count = instancesNeeded(rate_bps, instance_rate_bps);

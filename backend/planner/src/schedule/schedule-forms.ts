@@ -12,6 +12,7 @@ import {
 } from '@orrery/contract';
 import { costOfWork, implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
+import { configuredNf } from '../check/configured-nf.js';
 import { type Path, pathsOf } from '../check/paths.js';
 import { CLASSIFIER, GATE, QUEUE } from '../engine-costs.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
@@ -93,7 +94,7 @@ export function scheduleProblem(input: ScheduleInput, chain: PlannedChain): Name
   const gates = definition.edges.filter(({ id }) => paths.some(({ edges }) => edges.includes(id)));
   const implementations = implementationsOf(own);
   const costOf = (id: string, nf: string) =>
-    costOfWork(implementations, pgraphNodeId(definition.name, id), catalogue.get(nf)!);
+    costOfWork(implementations, pgraphNodeId(definition.name, id), configuredNf(catalogue.get(nf)!, definition, id));
   const modules = [
     ...nfs.map(({ id, nf }) => ({
       id,

@@ -3,6 +3,7 @@ import { costOnCore } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { chainsById } from '../check/chains-by-id.js';
 import { fastestGhz } from '../check/clock.js';
+import { configuredNf } from '../check/configured-nf.js';
 import { descriptorsByNode, graphOf, topologicalOrder } from '../check/graph.js';
 import {
   boardImplementation,
@@ -102,7 +103,7 @@ function leastOfEach({ descriptors, infrastructure }: Hardware, definition: Chai
   const ghz = fastestGhz(infrastructure);
   const bytes = definition.traffic_class.packet_bytes;
   return (id: string) => {
-    const descriptor = catalogue.get(nfs.get(id)!)!;
+    const descriptor = configuredNf(catalogue.get(nfs.get(id)!)!, definition, id);
     const onCores = [softwareImplementation(descriptor), containerImplementation(descriptor)].flatMap((it) =>
       it ? [{ fixed: it.cost.base_latency_us, service: serviceUs(it.cost, bytes, ghz) }] : [],
     );

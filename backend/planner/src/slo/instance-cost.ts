@@ -1,5 +1,6 @@
-import type { CostProfile, Infrastructure, Instance, NfDescriptor } from '@orrery/contract';
+import type { ChainDefinition, CostProfile, Infrastructure, Instance, NfDescriptor } from '@orrery/contract';
 import { costOnCore } from '../check/assigned-implementation.js';
+import { configuredNf } from '../check/configured-nf.js';
 import { boardImplementation, slotTimeUs } from '../check/implementation.js';
 import { COPY, MERGE, QUEUE } from '../engine-costs.js';
 import type { PlacedNode } from '../igraph/graph.js';
@@ -9,15 +10,15 @@ import type { PlacedNode } from '../igraph/graph.js';
  * and the time in the slot, whose chain takes packets one behind the other without a queue.
  */
 export function costOf(
-  instance: Pick<Instance, 'driver' | 'board'>,
+  instance: Pick<Instance, 'driver' | 'board' | 'node_id'>,
   descriptor: NfDescriptor,
   { boards }: Pick<Infrastructure, 'boards'>,
-  packetBytes: number,
+  definition: Pick<ChainDefinition, 'nodes' | 'traffic_class'>,
 ): CostProfile {
-  const cost = costOnCore(descriptor, instance.driver);
+  const cost = costOnCore(configuredNf(descriptor, definition, instance.node_id), instance.driver);
   const board = boards.find(({ id }) => id === instance.board?.board);
   if (!board) return cost;
-  const slot_us = slotTimeUs(boardImplementation(descriptor)!, packetBytes, board.clock_mhz);
+  const slot_us = slotTimeUs(boardImplementation(descriptor)!, definition.traffic_class.packet_bytes, board.clock_mhz);
   return { ...cost, base_latency_us: board.latency_us + slot_us };
 }
 
@@ -28,8 +29,8 @@ export function costOfNode(
   node: PlacedNode,
   catalogue: ReadonlyMap<string, NfDescriptor>,
   infrastructure: Pick<Infrastructure, 'boards'>,
-  packetBytes: number,
+  definition: Pick<ChainDefinition, 'nodes' | 'traffic_class'>,
 ): CostProfile {
-  if (node.kind === 'nf') return costOf(node, catalogue.get(node.nf)!, infrastructure, packetBytes);
+  if (node.kind === 'nf') return costOf(node, catalogue.get(node.nf)!, infrastructure, definition);
   return { ...ENGINE_COSTS[node.kind], memory_bytes: 0, base_latency_us: 0 };
 }

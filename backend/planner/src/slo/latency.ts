@@ -1,5 +1,6 @@
 import {
   type Calibration,
+  type ChainDefinition,
   type CostProfile,
   crossesServers,
   type GraphEdge,
@@ -41,7 +42,7 @@ export function latencyOf(
   const nodes = new Map(part.nodes.map((node) => [node.id, node]));
   const entering = grouped(edges, ({ to }) => to);
   const busy = coreUse(input.graph);
-  const work = workOf(input, definition.traffic_class.packet_bytes, busy);
+  const work = workOf(input, definition, busy);
   /** When packets leave each node, since they met the first engine. */
   const left = new Map<string, Moments>();
   const arrival = (edge: GraphEdge): Moments => {
@@ -77,12 +78,12 @@ export function latencyOf(
 }
 
 /** What a packet spends in a node: the fixed part, and the sojourn on its core. */
-function workOf(input: LatencyInput, packetBytes: number, busy: ReadonlyMap<string, number>) {
+function workOf(input: LatencyInput, definition: ChainDefinition, busy: ReadonlyMap<string, number>) {
   const catalogue = indexDescriptors(input.descriptors);
   const ghz = clocksByServer(input.infrastructure);
   return (node: PlacedNode): Moments => {
-    const cost = costOfNode(node, catalogue, input.infrastructure, packetBytes);
-    const service = serviceUs(cost, packetBytes, ghz.get(node.server)!);
+    const cost = costOfNode(node, catalogue, input.infrastructure, definition);
+    const service = serviceUs(cost, definition.traffic_class.packet_bytes, ghz.get(node.server)!);
     const sojourn = service / (1 - Math.min(0.999, busy.get(coreKey(node))!));
     const fixed = cost.base_latency_us;
     return { mean_us: fixed + sojourn, variance_us2: sojourn * sojourn, least_us: fixed };

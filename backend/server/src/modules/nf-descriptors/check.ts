@@ -34,6 +34,7 @@ export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
     ...placeholderErrors(program, descriptor),
     ...forwardingErrors(program, descriptor),
     ...packetErrors(descriptor),
+    ...scaleErrors(descriptor),
     ...schemaFindings(descriptor, descriptor.default_config).map(({ pointer, message }) =>
       at(`/default_config${pointer}`, message, 'bad-config'),
     ),
@@ -134,6 +135,16 @@ function forwardingErrors({ forwarding, preserves }: LegacyProgram, descriptor: 
   if (return_traffic && (forwarding === 'bridge' || forwarding === 'tap'))
     errors.push(at('/return_traffic', `must be false with "${forwarding}"`, 'not-possible'));
   return errors;
+}
+
+/** Costs can only be proportional to a number that chains can set. */
+function scaleErrors({ implementations, config_schema: { properties } }: NfDescriptor): FieldError[] {
+  const { scales_with } = implementations[0]!.cost;
+  const schema = scales_with && ((properties ?? {}) as Record<string, unknown>)[scales_with.field];
+  const type = typeof schema === 'object' && schema !== null && 'type' in schema ? schema.type : null;
+  if (!scales_with || type === 'integer' || type === 'number') return [];
+  const pointer = '/implementations/0/cost/scales_with/field';
+  return [at(pointer, `must be a number in /config_schema, which ${scales_with.field} is not`, 'unknown-field')];
 }
 
 /** What only an NF that knows Orrery could do. */

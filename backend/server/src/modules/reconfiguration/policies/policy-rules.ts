@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { NfRef, Plan } from '@orrery/contract';
+import { configuredNf } from '@orrery/planner';
 import { DESCRIPTORS, type NfDescriptors } from '../../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../../ports/infrastructure-store.js';
 import { type LoadMetric, NF_LOADS, type NfLoads } from '../../../ports/nf-loads.js';
@@ -53,8 +54,10 @@ export class PolicyRules {
     const pps = this.loads.of(nf, 'pps');
     const bps = this.loads.of(nf, 'bps');
     const [instance] = instancesOf(plan, nf);
-    const descriptor = instance && this.catalogue.find(instance.nf);
-    if (pps === null || bps === null || !descriptor) return null;
+    const described = instance && this.catalogue.find(instance.nf);
+    const chain = plan.chains.find(({ chain_id }) => chain_id === nf.chain_id);
+    if (pps === null || bps === null || !described || !chain) return null;
+    const descriptor = configuredNf(described, chain.definition, nf.node_id);
     const room = softwareRoom(plan, nf, { pps, bps }, descriptor, this.infrastructure.current.infrastructure);
     if (!room || room.needed <= room.available) return null;
     const carried = inWords('pps', (pps * room.available) / room.needed);

@@ -1,0 +1,30 @@
+import type { ChainDefinition, CostProfile, NfDescriptor } from '@orrery/contract';
+import { effectiveConfig } from './implementation.js';
+
+/** The contract's least. */
+const LEAST_CYCLES = 0.001;
+
+/** The descriptor with what a packet costs as the chain configures this NF. */
+export function configuredNf(
+  descriptor: NfDescriptor,
+  { nodes }: Pick<ChainDefinition, 'nodes'>,
+  nodeId: string,
+): NfDescriptor {
+  const { implementations } = descriptor;
+  if (!implementations.some(({ cost }) => cost.scales_with)) return descriptor;
+  const node = nodes.find(({ id }) => id === nodeId);
+  const config = effectiveConfig(descriptor, node?.kind === 'nf' ? node.config : {});
+  return { ...descriptor, implementations: implementations.map((it) => ({ ...it, cost: scaled(it.cost, config) })) };
+}
+
+function scaled(cost: CostProfile, config: Readonly<Record<string, unknown>>): CostProfile {
+  const { scales_with } = cost;
+  const value = scales_with && config[scales_with.field];
+  if (!scales_with || typeof value !== 'number') return cost;
+  const factor = Math.max(0, value) / scales_with.of;
+  return {
+    ...cost,
+    cycles_per_packet: Math.max(LEAST_CYCLES, cost.cycles_per_packet * factor),
+    cycles_per_byte: cost.cycles_per_byte * factor,
+  };
+}

@@ -24,6 +24,7 @@ export const SAMPLE_METRICS = {
     out_pps: { unit: 'pps', label: 'Packet rate out' },
     out_bps: { unit: 'bps', label: 'Bit rate out' },
     drops_pps: { unit: 'pps', label: 'Drops' },
+    full_pps: { unit: 'pps', label: 'Packets for which its queue had no room' },
     cpu,
     ...latency,
     queue: { unit: 'packets', label: 'Queue' },

@@ -128,7 +128,7 @@ export const SloStatus = z.strictObject({
   slo_id: Name,
   kind: z
     .enum(['latency', 'throughput', 'cpu-ratio', 'packet-ratio', 'priority'])
-    .describe('the last three: of an objective between two classes of a planned schedule'),
+    .describe('the last three: of an objective between two classes'),
   state: z.enum(['met', 'violated', 'no-data', 'warming-up', 'stale']),
   target: z.number(),
   measured: z.number().nullable(),
@@ -152,7 +152,7 @@ export const SloStatus = z.strictObject({
   cause: z
     .string()
     .optional()
-    .describe('between classes: why the objective is in this state, where its figures do not say'),
+    .describe('between classes: why the objective is in this state, or is not measured, where its figures do not say'),
   window_s: z.number(),
   packets: z.int().min(0).describe('packets that the figure is based on'),
   origin: Origin,

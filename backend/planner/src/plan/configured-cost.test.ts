@@ -62,8 +62,8 @@ describe('an NF whose cost its configuration tells', () => {
 
   it('takes longer in predictions, the schedule and the bound of its objective', () => {
     const [quick, slow] = [plan({ packet_us: 100 }), plan({ packet_us: 400 })];
-    expect(slow.predicted[0]!.predicted).toBeGreaterThan(quick.predicted[0]!.predicted + 200);
-    expect(slow.predicted[0]!.attainable).toBeGreaterThan(quick.predicted[0]!.attainable + 200);
+    expect(slow.slos[0]!.predicted).toBeGreaterThan(quick.slos[0]!.predicted + 200);
+    expect(slow.slos[0]!.attainable).toBeGreaterThan(quick.slos[0]!.attainable + 200);
     const cycles = ({ schedules: [schedule] }: typeof quick) =>
       schedule!.tasks.reduce((sum, task) => sum + task.useful_cycles_per_second, 0);
     expect(cycles(slow) / cycles(quick)).toBeGreaterThan(3);

@@ -123,7 +123,7 @@ export function Component() {
                 <Link to={chainPath(chain.id)}>{chain.draft.title}</Link>
               </Fragment>
             ))}
-            . They are judged where cores serve the chain by a planned schedule.
+            . They are not in the version that runs, or the chain has too many paths to tell its classes apart.
           </p>
         )}
       </PageBody>

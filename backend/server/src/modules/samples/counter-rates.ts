@@ -33,6 +33,8 @@ interface Before {
   readonly modules: ReadonlyMap<string, ModuleSample>;
 }
 
+/** Why an engine drops packets in front of an instance. */
+const QUEUE_FULL = 'queue_full';
 /** Why a merge gives up packets of which a copy has not come, or has had to wait for too long. */
 const GIVEN_UP = ['copy_lost', 'table_full'] as const;
 
@@ -71,6 +73,7 @@ export class CounterRates {
       put('out_pps', delta(now.packets_out, past?.packets_out) / seconds);
       put('out_bps', (8 * delta(now.bytes_out, past?.bytes_out)) / seconds);
       put('drops_pps', delta(total(now.drops), past && total(past.drops)) / seconds);
+      put('full_pps', delta(now.drops[QUEUE_FULL] ?? 0, past?.drops[QUEUE_FULL]) / seconds);
       put('cpu', now.cpu_share);
       put('queue', now.queue_depth);
       const p50 = percentileNs(now.latency_ns, 50);

@@ -1,6 +1,7 @@
 import type { Sample } from '@orrery/contract';
 import { RateIntegral } from '../../platform/rate-integral.js';
-import { type ClassObjective, keysOf, type Task, waitingKey } from './class-tasks.js';
+import { type ClassObjective, keysOf } from './class-tasks.js';
+import type { Count, Task } from './class-ways.js';
 
 /** Packets that an engine takes from a queue at a time. */
 const BATCH = 32;
@@ -42,9 +43,9 @@ export class ClassMeter {
       rate.take(value, nowMs);
     }
     for (const pair of this.pairs) {
-      const waiting = values.get(waitingKey(pair.above.queue.id));
-      const served = values.get(pair.below.queue.passed);
-      if (waiting === undefined || served === undefined) continue;
+      const waiting = values.get(pair.above.queue.waiting);
+      const served = sumOf(pair.below.queue.served, values);
+      if (waiting === undefined || served === null) continue;
       const name = nameOf(pair);
       const past = this.inversions.get(name);
       const { meanwhile, waited } = past ?? { meanwhile: new RateIntegral(), waited: 0 };
@@ -56,6 +57,12 @@ export class ClassMeter {
   /** The amount behind a rate over the last seconds. */
   amount(key: string, seconds: number, nowMs: number): number {
     return this.rates.get(key)?.between(nowMs - 1000 * seconds, nowMs) ?? 0;
+  }
+
+  /** Packets over the last seconds. */
+  packets({ plus, minus }: Count, seconds: number, nowMs: number): number {
+    const of = (keys: readonly string[]) => keys.reduce((sum, key) => sum + this.amount(key, seconds, nowMs), 0);
+    return Math.max(0, of(plus) - of(minus));
   }
 
   /** For how much of the last seconds the sample is known. */
@@ -72,16 +79,27 @@ export class ClassMeter {
   }
 }
 
-/** Tasks of the class above, and of the one below without it, that share a core. */
-export function pairsOf({ slo, ends: [above, below] }: ClassObjective): Pair[] {
+/**
+ * Tasks of the class above, and of the one below without it, that share a core. A class that has no task of its own waits in
+ * one queue with the class above, whose packets it then delays.
+ */
+export function pairsOf({ slo, ends: [above, below] }: Pick<ClassObjective, 'slo' | 'ends'>): Pair[] {
   if (slo.kind !== 'priority') return [];
-  const lower = below.tasks.filter(({ queue }) => !queue.classes.has(above.id));
+  const own = below.tasks.filter(({ queue }) => !queue.classes.has(above.id));
+  if (own.length === 0) return below.tasks.map((task) => ({ above: task, below: task }));
   return above.tasks.flatMap((first) =>
-    lower.flatMap((second) => {
-      const [a, b] = [first.queue.node, second.queue.node];
+    own.flatMap((second) => {
+      const [a, b] = [first.queue, second.queue];
       return a.server === b.server && a.core === b.core ? [{ above: first, below: second }] : [];
     }),
   );
 }
 
 const nameOf = ({ above, below }: Pair) => `${above.queue.id} ${below.queue.id}`;
+
+/** Per second; null: not all of it was reported. */
+function sumOf({ plus, minus }: Count, values: ReadonlyMap<string, number>): number | null {
+  const of = (keys: readonly string[]) => keys.reduce((sum, key) => sum + (values.get(key) ?? Number.NaN), 0);
+  const sum = of(plus) - of(minus);
+  return Number.isNaN(sum) ? null : Math.max(0, sum);
+}

@@ -1,30 +1,7 @@
-import { type ClassSlo, type GraphNode, isPlanned, type Plan, type QueueNode, sampleKey } from '@orrery/contract';
+import { type ClassSlo, type Instance, isPlanned, type Plan, type QueueNode, sampleKey } from '@orrery/contract';
 import { grouped } from '@orrery/planner';
-
-/** A node that a class passes, with the samples that count its packets. */
-export interface Point {
-  readonly id: string;
-  readonly node: Extract<GraphNode, { kind: 'nf' | 'queue' }>;
-  /** Of the chain's classes, those that pass it. */
-  readonly classes: ReadonlySet<string>;
-  readonly taken: string;
-  readonly passed: string;
-}
-
-/** A task of a planned schedule, from its queue to the next ones. */
-export interface Task {
-  readonly queue: Point & { readonly node: QueueNode };
-  readonly nfs: readonly Point[];
-  /** Share of its core that it used. */
-  readonly cpu: string;
-}
-
-/** The way of one class of packets through the tasks of a chain. */
-export interface ClassWay {
-  readonly id: string;
-  readonly points: readonly Point[];
-  readonly tasks: readonly Task[];
-}
+import { type ClassWay, type Count, packetsAt, type Point, type Task } from './class-ways.js';
+import { waysInTurn } from './ways-in-turn.js';
 
 /** An objective between two classes, and the ways of all classes of its chain. */
 export interface ClassObjective {
@@ -32,16 +9,18 @@ export interface ClassObjective {
   /** `a` and `b`, or `above` and `below`. */
   readonly ends: readonly [ClassWay, ClassWay];
   readonly ways: ReadonlyMap<string, ClassWay>;
-  /** Classes that have priority over each class. */
+  /** Classes at whose level tasks of each class may run: those that have priority over it. None where cores serve in turn. */
   readonly over: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly isPlanned: boolean;
 }
 
-/** The objectives between classes that a planned schedule carries out; none for a chain whose cores serve in turn. */
+/** The objectives between classes that have packets to judge them by, whether a planned schedule keeps them or cores serve in turn. */
 export function classObjectives(plan: Plan, chainId: string): ClassObjective[] {
   const chain = plan.chains.find(({ chain_id }) => chain_id === chainId);
-  if (!chain || !isPlanned(chain.schedule)) return [];
-  const { class_slos } = chain.definition;
-  const ways = waysOf(plan, chainId, chain.definition.name);
+  if (!chain || chain.definition.class_slos.length === 0) return [];
+  const { class_slos, name } = chain.definition;
+  const planned = isPlanned(chain.schedule);
+  const ways = planned ? waysOf(plan, chainId, name) : waysInTurn(plan, chainId, name);
   const classOf = (edge: string) =>
     plan.classes.find(({ chain_id, edges }) => chain_id === chainId && edges.includes(edge))?.id ?? '';
   const named = class_slos.flatMap((slo) => {
@@ -49,24 +28,21 @@ export function classObjectives(plan: Plan, chainId: string): ClassObjective[] {
     const [first, second] = [ways.get(classOf(x)), ways.get(classOf(y))];
     return first && second ? [{ slo, ends: [first, second] as const }] : [];
   });
-  const over = priorities(named, [...ways.keys()]);
-  return named.map((each) => ({ ...each, ways, over }));
+  const over = planned ? priorities(named, [...ways.keys()]) : new Map<string, ReadonlySet<string>>();
+  return named.map((each) => ({ ...each, ways, over, isPlanned: planned }));
 }
 
 /** Sample keys that an objective is judged by. */
 export function keysOf({ ways }: Pick<ClassObjective, 'ways'>): string[] {
+  const of = ({ plus, minus }: Count) => [...plus, ...minus];
   return [...ways.values()].flatMap(({ points, tasks }) => [
-    ...points.flatMap(({ node, taken, passed }) => [
-      taken,
-      passed,
-      node.kind === 'nf' ? sampleKey('instance', node.id, 'cpu') : dropsKey(node.id),
+    ...points.flatMap(({ taken, served, passed }) => [taken, served, passed].flatMap(of)),
+    ...tasks.flatMap(({ cpu, queue, nfs }) => [
+      ...[cpu, queue.waiting, queue.drops, ...of(queue.taken), ...of(queue.served)],
+      ...nfs.map((nf) => nf.cpu),
     ]),
-    ...tasks.flatMap(({ cpu, queue }) => [cpu, waitingKey(queue.id)]),
   ]);
 }
-
-export const waitingKey = (queue: string) => sampleKey('module', queue, 'waiting');
-export const dropsKey = (queue: string) => sampleKey('module', queue, 'drops_pps');
 
 function waysOf(plan: Plan, chainId: string, chainName: string): Map<string, ClassWay> {
   const own = plan.graph.nodes.filter(({ chain_id }) => chain_id === chainId);
@@ -86,7 +62,7 @@ function waysOf(plan: Plan, chainId: string, chainName: string): Map<string, Cla
   classes.forEach(({ id }, c) => {
     for (const node of nodesOf[c]!) passing.set(node.id, (passing.get(node.id) ?? new Set()).add(id));
   });
-  const points = new Map<string, Point>();
+  const points = new Map<string, Point & { readonly node: Instance | QueueNode }>();
   for (const node of nodesOf.flat()) points.set(node.id, pointOf(node, passing.get(node.id)!));
   const tasks = tasksOf(
     plan,
@@ -100,32 +76,45 @@ function waysOf(plan: Plan, chainId: string, chainName: string): Map<string, Cla
   );
 }
 
-function pointOf(node: Point['node'], classes: ReadonlySet<string>): Point {
+function pointOf(node: Instance | QueueNode, classes: ReadonlySet<string>) {
   const { id, kind } = node;
-  const key = (metric: 'pps' | 'out_pps') =>
-    kind === 'nf' ? sampleKey('instance', id, metric) : sampleKey('module', id, metric);
-  return { id, node, classes, taken: key('pps'), passed: key('out_pps') };
+  return { id, kind, hasQueue: kind === 'queue', counts: true, node, classes, ...packetsAt(kind, [id]) };
 }
 
+type PlannedPoint = ReturnType<typeof pointOf>;
+
 /** Every queue with what runs in its task: the NFs behind it, up to the next queue of each way. */
-function tasksOf(plan: Plan, ways: readonly (readonly Point[])[]): Map<string, Task> {
-  const members = new Map<string, { readonly queue: Task['queue']; readonly nfs: Set<Point> }>();
+function tasksOf(plan: Plan, ways: readonly (readonly PlannedPoint[])[]): Map<string, Task> {
+  const members = new Map<string, { readonly queue: PlannedPoint; readonly nfs: Set<PlannedPoint> }>();
   for (const way of ways) {
     let at: string | null = null;
     for (const point of way) {
-      const { node } = point;
-      if (node.kind === 'queue') {
+      if (point.kind === 'queue') {
         at = point.id;
-        if (!members.has(at)) members.set(at, { queue: { ...point, node }, nfs: new Set() });
+        if (!members.has(at)) members.set(at, { queue: point, nfs: new Set() });
       } else if (at !== null) members.get(at)!.nfs.add(point);
     }
   }
   return new Map(
-    [...members].map(([id, { queue, nfs }]) => {
+    [...members].map(([id, { queue, nfs }]): [string, Task] => {
       const { server, core } = queue.node;
       const tree = plan.nodes[server]?.schedulers?.find((it) => it.core === core)?.tree ?? [];
       const leaf = tree.find((node) => node.kind === 'task' && node.starts_at === id)?.id ?? '';
-      return [id, { queue, nfs: [...nfs], cpu: sampleKey('scheduler', `${server} ${core} ${leaf}`, 'cpu') }];
+      const of = (metric: 'waiting' | 'drops_pps') => sampleKey('module', id, metric);
+      const { classes, taken, served } = queue;
+      const task: Task = {
+        queue: {
+          id,
+          title: `queue ${id}`,
+          ...{ server, core, classes, taken, served },
+          waiting: of('waiting'),
+          drops: of('drops_pps'),
+        },
+        nfs: [...nfs].map((point) => ({ point, cpu: sampleKey('instance', point.id, 'cpu') })),
+        cpu: sampleKey('scheduler', `${server} ${core} ${leaf}`, 'cpu'),
+        unknownCpu: null,
+      };
+      return [id, task];
     }),
   );
 }

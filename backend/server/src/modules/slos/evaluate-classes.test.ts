@@ -262,11 +262,134 @@ it('has the states of other objectives', () => {
   expect(judged([PRIORITY], idle)).toMatchObject({ state: 'no-data' });
 });
 
-it('is judged only where a planned schedule carries it out', () => {
-  const plan = planOf([CYCLES]);
-  const inTurn = { ...plan, chains: [{ ...plan.chains[0]!, schedule: 'round-robin' as const }] };
-  expect(classObjectives(plan, 'c')).toHaveLength(1);
-  expect(classObjectives(inTurn, 'c')).toEqual([]);
+it('finds a priority violated by one queue for both classes, as of run to completion, while packets wait in it', () => {
+  const shared = (waiting: number) => lasting({ queues: { in: { ...busy(0.9, 200, 100), waiting } } });
+  expect(judged([PRIORITY], shared(500), { queues: ['in'] }).state).toBe('no-data');
+  const told = (waiting: number) =>
+    lasting({
+      queues: { in: { ...busy(0.9, 200, 100), waiting } },
+      nfs: { b: { pps: 100, cpu: 0.1 }, c: { pps: 100, cpu: 0.1 } },
+    });
+  expect(judged([PRIORITY], told(500), { queues: ['in'] })).toMatchObject({
+    state: 'violated',
+    measured: expect.closeTo(1, 1),
+  });
+  expect(judged([PRIORITY], told(2), { queues: ['in'] })).toMatchObject({ state: 'met', measured: 0 });
+});
+
+describe('a chain that is served in turn', () => {
+  interface NfFigures {
+    readonly pps: number;
+    readonly full?: number;
+    readonly waiting?: number;
+    readonly cpu?: number;
+    readonly out?: number;
+  }
+  type Figures = Readonly<Record<string, NfFigures>>;
+  interface Where {
+    readonly driver?: 'engine' | 'process';
+    /** Core of NF c. */
+    readonly core?: number;
+    /** Replies pass NFs b and c. */
+    readonly replies?: boolean;
+  }
+
+  /** As above, with two instances of NF b. */
+  function planInTurn(slos: readonly ClassSlo[], { driver = 'engine', core = 0, replies = false }: Where): Plan {
+    const nf = (id: string, ordinal = 0, on = 0) => ({
+      ...{ kind: 'nf', id: `c.${id}.${ordinal}`, node_id: id, chain_id: 'c', server: 'server-0', core: on },
+      driver: id === 'c' ? driver : 'engine',
+    });
+    const back = { from: 'c.b.0', to: 'c.c.0', direction: 'return', pgraph_edge: null };
+    const planned = planOf(slos);
+    return {
+      ...planned,
+      graph: { nodes: [nf('a'), nf('b'), nf('b', 1), nf('c', 0, core)], edges: replies ? [back] : [] },
+      nodes: {},
+      chains: [{ ...planned.chains[0]!, schedule: 'round-robin' }],
+    } as unknown as Plan;
+  }
+
+  function judgedInTurn(slo: ClassSlo, figures: Figures, where: Where = {}) {
+    const [objective] = classObjectives(planInTurn([slo], where), 'c');
+    const meter = new ClassMeter();
+    meter.follow([objective!]);
+    const sample = (key: string, value = 0): Sample => ({ key, value, t_ms: 0, origin: 'twin' });
+    const samples = Object.entries(figures).flatMap(([id, { pps, full, waiting, cpu, out }]) => [
+      sample(sampleKey('instance', `c.${id}`, 'pps'), pps),
+      sample(sampleKey('instance', `c.${id}`, 'out_pps'), out ?? pps - (full ?? 0)),
+      sample(sampleKey('instance', `c.${id}`, 'full_pps'), full),
+      sample(sampleKey('instance', `c.${id}`, 'queue'), waiting),
+      sample(sampleKey('instance', `c.${id}`, 'cpu'), cpu),
+    ]);
+    for (let n = 1; n <= 60; n++) meter.take(samples, n * REPORT_MS);
+    return evaluateClassSlo(objective!, {
+      chainId: 'c',
+      meter,
+      monotonicMs: 60 * REPORT_MS,
+      nowMs: 0,
+      window: { steady_s: 60, origin: 'twin' } as ExitWindow,
+      warmUpMs: 10_000,
+      origin: 'twin',
+      stale: false,
+      blackout: false,
+      ghzOf: () => 1,
+      schedule: undefined,
+    });
+  }
+
+  const A = { pps: 400, cpu: 0.4 };
+
+  it('is judged by the packets of its classes, over all instances, less those for which queues had no room', () => {
+    const figures = (full: number): Figures => ({
+      'a.0': A,
+      'b.0': { pps: 100, cpu: 0.1 },
+      'b.1': { pps: 200 + full, full, cpu: 0.2, out: 1 },
+      'c.0': { pps: 100, cpu: 0.1 },
+    });
+    expect(judgedInTurn(PACKETS, figures(0))).toMatchObject({ state: 'met', measured: expect.closeTo(3, 6) });
+    expect(judgedInTurn({ ...PACKETS, ratio: 6 } as ClassSlo, figures(100))).toMatchObject({
+      state: 'violated',
+      measured: expect.closeTo(3, 6),
+      predicted: null,
+      cause:
+        'the class of e1 gets too little: the queue of c.b.1 is full; no planned schedule keeps it: cores serve the chain in turn',
+    });
+  });
+
+  it('is judged by the CPU time of its NFs, of which classes have parts by packets', () => {
+    const figures = { 'a.0': A, 'b.0': { pps: 100, cpu: 0.2 }, 'b.1': { pps: 200, cpu: 0.1 }, 'c.0': { pps: 100, cpu: 0.1 } };
+    // Of NF a, three quarters and one quarter.
+    expect(judgedInTurn(CYCLES, figures)).toMatchObject({ measured: expect.closeTo((0.3 + 0.3) / (0.1 + 0.1), 6) });
+    expect(judgedInTurn(CYCLES, figures, { driver: 'process' })).toMatchObject({
+      state: 'no-data',
+      measured: null,
+      cause: 'the CPU time of c is not measured: it runs on a program of its own',
+    });
+  });
+
+  it('violates a priority while packets of the class above wait for the same core', () => {
+    const figures = (waiting: number): Figures => ({
+      'a.0': A,
+      'b.0': { pps: 100, waiting },
+      'b.1': { pps: 200 },
+      'c.0': { pps: 100 },
+    });
+    expect(judgedInTurn(PRIORITY, figures(300))).toMatchObject({ state: 'violated', measured: expect.closeTo(1, 1) });
+    expect(judgedInTurn(PRIORITY, figures(3))).toMatchObject({ state: 'met' });
+    expect(judgedInTurn(PRIORITY, figures(300), { core: 1 })).toMatchObject({
+      state: 'met',
+      cause: 'the two classes share no core',
+    });
+  });
+
+  it('is not judged where replies are counted with its packets, and says so', () => {
+    const figures = { 'a.0': A, 'b.0': { pps: 100 }, 'b.1': { pps: 200 }, 'c.0': { pps: 100 } };
+    expect(judgedInTurn(PACKETS, figures, { replies: true })).toMatchObject({
+      state: 'no-data',
+      cause: 'no counter tells the packets of the two classes apart',
+    });
+  });
 });
 
 /** How a core of one packet per tick shares its time between the queues of two classes. */

@@ -1,6 +1,7 @@
-import { type Plan, type SloStatus, sampleKey } from '@orrery/contract';
+import type { Plan, SloStatus } from '@orrery/contract';
 import { type ClassMeter, pairsOf } from './class-meter.js';
-import { type ClassObjective, type ClassWay, dropsKey, type Point } from './class-tasks.js';
+import type { ClassObjective } from './class-tasks.js';
+import type { ClassWay, Count, Point } from './class-ways.js';
 import { type SloContext, WINDOW_S } from './evaluate.js';
 
 /** A measured ratio is met within this share of its target: caches and batches are not in the plan. */
@@ -18,7 +19,7 @@ const LEAST_PACKETS = 20;
 interface Account {
   readonly packets: number;
   readonly offered: number;
-  /** Of a queue that lost packets of the class; null: it gets all that it offers. */
+  /** Title of a queue that lost packets of the class; null: it gets all that it offers. */
   readonly fullQueue: string | null;
 }
 
@@ -33,7 +34,8 @@ export type ClassContext = Omit<SloContext, 'prediction' | 'carriage' | 'deliver
 /**
  * Current status of an objective between two classes. A ratio is only violated by a class that gets too little of what it offers
  * (Alpine 5.2.1 has both classes loaded): what one leaves, the other may have. A priority is violated where the class below is
- * served while packets of the one above wait for the same core.
+ * served while packets of the one above wait for the same core, or in the same queue. All of this is measured, also where cores
+ * serve in turn and nothing keeps the objective.
  */
 export function evaluateClassSlo(objective: ClassObjective, context: ClassContext): SloStatus {
   const { slo } = objective;
@@ -54,13 +56,19 @@ export function evaluateClassSlo(objective: ClassObjective, context: ClassContex
     offered: null,
     carried: null,
     unit: slo.kind === 'priority' ? 'share' : 'ratio',
-    ...(found.cause && (state === 'met' || state === 'violated') && !context.blackout ? { cause: found.cause } : {}),
+    ...(found.cause && TELL_WHY.has(state) && !context.blackout
+      ? { cause: state === 'violated' && !objective.isPlanned ? `${found.cause}; ${IN_TURN}` : found.cause }
+      : {}),
     window_s: WINDOW_S,
     packets: Math.round(found.packets),
     origin: context.window?.origin ?? context.origin,
     t_ms: context.nowMs,
   };
 }
+
+const TELL_WHY: ReadonlySet<SloStatus['state']> = new Set(['met', 'violated', 'no-data']);
+const IN_TURN = 'no planned schedule keeps it: cores serve the chain in turn';
+const NOT_TOLD_APART = 'no counter tells the packets of the two classes apart';
 
 const KINDS = { 'cpu-time': 'cpu-ratio', throughput: 'packet-ratio', priority: 'priority' } as const;
 
@@ -84,8 +92,11 @@ function ratio(objective: ClassObjective, context: ClassContext): Found {
   const { slo, ends } = objective;
   if (slo.kind === 'priority') throw new Error('a priority is no ratio');
   const [a, b] = ends.map((way) => accountOf(way, objective, context)) as [Account | null, Account | null];
-  if (!a || !b || !isCovered(ends, context)) return { measured: null, met: null, packets: 0 };
+  if (!a || !b) return { measured: null, met: null, packets: 0, cause: NOT_TOLD_APART };
+  if (!isCovered(ends, context)) return { measured: null, met: null, packets: 0 };
   const packets = a.packets + b.packets;
+  const unknown = ends.flatMap(({ tasks }) => tasks.flatMap(({ unknownCpu }) => unknownCpu ?? []))[0];
+  if (slo.kind === 'cpu-time' && unknown) return { measured: null, met: null, packets, cause: unknown };
   if (a.offered + b.offered < LEAST_PACKETS) return { measured: null, met: null, packets };
   const got = (account: Account, way: ClassWay) =>
     slo.kind === 'throughput' ? account.packets : cyclesOf(way, objective, context);
@@ -96,7 +107,7 @@ function ratio(objective: ClassObjective, context: ClassContext): Found {
   const isShortOfA = forA < slo.ratio * forB;
   const [edge, short] = isShortOfA ? [slo.a, a] : [slo.b, b];
   const cause = short.fullQueue
-    ? `the class of ${edge} gets too little: queue ${short.fullQueue} is full`
+    ? `the class of ${edge} gets too little: ${short.fullQueue} is full`
     : `the class of ${edge} gets all that it offers`;
   return { measured, met: short.fullQueue === null, packets, cause };
 }
@@ -106,19 +117,20 @@ function priority(objective: ClassObjective, context: ClassContext): Found {
   const { meter, monotonicMs } = context;
   if (slo.kind !== 'priority') throw new Error('not a priority');
   const [above, below] = ends.map((way) => accountOf(way, objective, context)) as [Account | null, Account | null];
-  if (!above || !below || !isCovered(ends, context)) return { measured: null, met: null, packets: 0 };
+  if (!above || !below) return { measured: null, met: null, packets: 0, cause: NOT_TOLD_APART };
+  if (!isCovered(ends, context)) return { measured: null, met: null, packets: 0 };
   const packets = above.packets + below.packets;
   if (above.offered + below.offered < LEAST_PACKETS) return { measured: null, met: null, packets };
   const pairs = pairsOf(objective);
   if (pairs.length === 0) return { measured: 0, met: true, packets, cause: 'the two classes share no core' };
-  const tasks = new Set(pairs.map((pair) => pair.below.queue.passed));
-  const served = [...tasks].reduce((sum, key) => sum + meter.amount(key, WINDOW_S, monotonicMs), 0);
+  const queues = new Map(pairs.map((pair) => [pair.below.queue.id, pair.below.queue.served]));
+  const served = [...queues.values()].reduce((sum, count) => sum + meter.packets(count, WINDOW_S, monotonicMs), 0);
   const early = meter.servedMeanwhile(objective, WINDOW_S, monotonicMs);
   const measured = served > 0 ? Math.min(1, early / served) : 0;
   const met = measured <= MOST_SERVED_BEFORE;
   const waits = `packets of the class of ${slo.above} wait while the class of ${slo.below} is served`;
   const starves =
-    below.fullQueue && `the class of ${slo.below} waits, as its objective allows: queue ${below.fullQueue} is full`;
+    below.fullQueue && `the class of ${slo.below} waits, as its objective allows: ${below.fullQueue} is full`;
   return { measured, met, packets, ...(met ? (starves ? { cause: starves } : {}) : { cause: waits }) };
 }
 
@@ -134,33 +146,34 @@ function accountOf(way: ClassWay, objective: ClassObjective, context: ClassConte
   if (packets === null || offered === null) return null;
   const { meter, monotonicMs } = context;
   const amount = (key: string) => meter.amount(key, WINDOW_S, monotonicMs);
-  const full = way.tasks.find(({ queue }) => amount(dropsKey(queue.id)) > (1 - GETS_ALL) * amount(queue.taken));
-  return { packets, offered, fullQueue: full?.queue.id ?? null };
+  const of = (count: Count) => meter.packets(count, WINDOW_S, monotonicMs);
+  const full = way.tasks.find(({ queue }) => amount(queue.drops) > (1 - GETS_ALL) * of(queue.taken));
+  return { packets, offered, fullQueue: full?.queue.title ?? null };
 }
 
-const own = ({ id, points }: ClassWay) => points.filter(({ classes }) => classes.size === 1 && classes.has(id));
-const isQueue = ({ node }: Point) => node.kind === 'queue';
+const own = ({ id, points }: ClassWay) =>
+  points.filter(({ classes, counts }) => counts && classes.size === 1 && classes.has(id));
 
 /** Packets of the class that its last place has served; what an NF drops on purpose is served. */
 function processed(way: ClassWay, objective: ClassObjective, context: ClassContext): number | null {
   const last = own(way).at(-1);
   if (!last) return byDifference(way, objective, context);
-  return context.meter.amount(isQueue(last) ? last.passed : last.taken, WINDOW_S, context.monotonicMs);
+  return context.meter.packets(last.served, WINDOW_S, context.monotonicMs);
 }
 
 /** Packets of the class that reached the first place of its own, also those for which a queue had no room. */
 function arrived(way: ClassWay, objective: ClassObjective, context: ClassContext): number | null {
   const [first] = own(way);
   if (!first) return byDifference(way, objective, context);
-  return context.meter.amount(first.taken, WINDOW_S, context.monotonicMs);
+  return context.meter.packets(first.taken, WINDOW_S, context.monotonicMs);
 }
 
 /** What the last place of the class passed on, less the packets of the other classes there; null: they are not counted. */
 function byDifference({ id, points }: ClassWay, { ways }: ClassObjective, context: ClassContext): number | null {
-  const last = points.at(-1);
+  const last = points.filter(({ counts }) => counts).at(-1);
   if (!last) return null;
   const { meter, monotonicMs } = context;
-  const amount = (key: string) => meter.amount(key, WINDOW_S, monotonicMs);
+  const amount = (count: Count) => meter.packets(count, WINDOW_S, monotonicMs);
   let rest = amount(last.passed);
   for (const other of last.classes) {
     const way = ways.get(other);
@@ -177,7 +190,7 @@ function byDifference({ id, points }: ClassWay, { ways }: ClassObjective, contex
 /** Packets of a class at one of its points: behind it they may have waited with others in a queue that lost some of all alike. */
 function at(point: Point, way: ClassWay, objective: ClassObjective, context: ClassContext): number {
   const { meter, monotonicMs } = context;
-  const amount = (key: string) => meter.amount(key, WINDOW_S, monotonicMs);
+  const amount = (count: Count) => meter.packets(count, WINDOW_S, monotonicMs);
   const mine = own(way);
   const i = way.points.indexOf(point);
   const isBehind = mine.length > 0 && i > way.points.indexOf(mine.at(-1)!);
@@ -185,9 +198,9 @@ function at(point: Point, way: ClassWay, objective: ClassObjective, context: Cla
   const counted = mine[0] ? way.points.indexOf(mine[0]) : way.points.length;
   return way.points
     .slice(i + 1, counted)
-    .filter((queue) => isQueue(queue) && amount(queue.passed) > 0)
+    .filter(({ hasQueue, served }) => hasQueue && amount(served) > 0)
     .reduce(
-      (packets, { taken, passed }) => (packets * amount(taken)) / amount(passed),
+      (packets, { taken, served }) => (packets * amount(taken)) / amount(served),
       arrived(way, objective, context) ?? 0,
     );
 }
@@ -210,15 +223,16 @@ function cyclesOf(way: ClassWay, objective: ClassObjective, context: ClassContex
   return way.tasks
     .filter(({ queue }) => ![...queue.classes].some((id) => over.has(id)))
     .reduce((sum, { cpu, queue, nfs }) => {
-      const { server } = queue.node;
+      const { server } = queue;
       const whole = amount(cpu);
       if (queue.classes.size === 1) return sum + whole * ghzOf(server);
-      const ofNfs = nfs.map((point) => ({ point, cpu: amount(sampleKey('instance', point.id, 'cpu')) }));
+      const ofNfs = nfs.map(({ point, cpu: key }) => ({ point, cpu: amount(key) }));
       const rest = Math.max(0, whole - ofNfs.reduce((all, each) => all + each.cpu, 0));
       const mine = ofNfs.reduce(
         (all, each) => (each.point.classes.has(way.id) ? all + each.cpu * share(each.point) : all),
         0,
       );
-      return sum + (mine + rest * share(queue)) * ghzOf(server);
+      const before = way.points.find(({ id }) => id === queue.id);
+      return sum + (mine + (before ? rest * share(before) : 0)) * ghzOf(server);
     }, 0);
 }

@@ -129,11 +129,11 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
       const betweenClasses = (this.classObjectives.get(chainId) ?? []).map((objective) =>
         evaluateClassSlo(objective, {
           ...common,
-          stale: objective.ends.some(({ tasks }) => tasks.some(({ queue }) => isAway(queue.node.server))),
+          stale: objective.ends.some(({ tasks }) => tasks.some(({ queue }) => isAway(queue.server))),
           meter: this.classMeter,
           monotonicMs: performance.now(),
           ghzOf,
-          schedule: plan.schedules.find((each) => each.chain_id === chainId),
+          schedule: objective.isPlanned ? plan.schedules.find((each) => each.chain_id === chainId) : undefined,
         }),
       );
       return [...ofChain, ...betweenClasses];

@@ -42,7 +42,8 @@ export function ClassSloForm({ definition }: { readonly definition: ChainDefinit
       )}
       {slos.length > 0 && (
         <p className={classes.note}>
-          Kept and judged where cores serve the chain by a planned schedule: choose it in the chain’s plan.
+          Judged wherever the chain runs. Cores keep it where they serve the chain by a planned schedule: choose it in
+          the chain’s plan.
         </p>
       )}
       {slos.map((slo, index) => (

@@ -42,7 +42,9 @@ export function flawOfRanges(ranges: readonly FlowRange[]): { index: number; det
 /** How the flows of an NF are split over its instances. */
 export const NfSplit = z.strictObject({
   node_id: Name,
-  ranges: InstanceRanges.optional().describe('absent, or where the NF has another number of instances: equal ranges'),
+  ranges: InstanceRanges.optional().describe(
+    'absent: equal ranges, also once the NF of a running chain gets another number of instances',
+  ),
   keep_flows: KeepFlows.nullable()
     .optional()
     .describe(

@@ -111,6 +111,10 @@ export const Plan = z.strictObject({
   request: RequestedChange.describe('what was asked for'),
   calibration: Calibration.describe('what the latencies were predicted with'),
   chains: z.array(PlannedChain),
+  nf_revisions: z
+    .record(Name, z.string().max(64))
+    .optional()
+    .describe('of the descriptors of the NFs in `chains`, as planned with; absent: made by an earlier version'),
   feasible: z.boolean(),
   problems: z.array(ChainProblem.extend({ chain_id: Id })),
   conflicts: z.array(Constraint).describe('why the plan is infeasible; empty if it is feasible'),

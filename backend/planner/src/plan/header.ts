@@ -10,6 +10,7 @@ export function header({
   base,
   chains,
   request,
+  nf_revisions,
   infrastructure_revision = 0,
   calibration = NOT_CALIBRATED,
 }: PlanInput) {
@@ -22,5 +23,6 @@ export function header({
     request: request ?? RequestedChange.parse(options ?? {}),
     calibration,
     chains: [...chains],
+    ...(nf_revisions ? { nf_revisions: { ...nf_revisions } } : {}),
   };
 }

@@ -25,6 +25,8 @@ export interface PlanInput {
   /** All chains that must run afterwards, not only those that change. */
   readonly chains: readonly PlannedChain[];
   readonly descriptors: readonly NfDescriptor[];
+  /** Identify the descriptors of the NFs in `chains`; kept with the plan, which they do not influence. */
+  readonly nf_revisions?: Readonly<Record<string, string>>;
   /** Only the servers given here may be used. */
   readonly infrastructure: Infrastructure;
   /** Identifies this state of the infrastructure. */

@@ -20,8 +20,8 @@ export interface NfDescriptors {
 export interface DescriptorCatalogue extends NfDescriptors {
   /** Ids of those that users described. */
   legacyOfUsers(): readonly string[];
-  /** When a user last described the NF; null: it came with Orrery, or there is none. */
-  describedMs(id: string): number | null;
+  /** Identifies how the NF is described: another one where anything of it differs. Null: there is none. */
+  revisionOf(id: string): string | null;
   /** An NF in use is not removed, and not changed while it is deployed. */
   askUse(useOf: (nf: string) => NfUse): void;
 }

@@ -79,7 +79,8 @@ export class DeploymentsService implements Deployer {
   deploy(request: DeployRequest, caller: Caller): Promise<Operation> {
     return this.mutex.run(async () => {
       if ('plan_id' in request) return this.accept(await this.plans.get(request.plan_id), null, caller);
-      return this.planAndAccept({ chains: [request] }, (plan) => this.accept(plan, request.chain_id, caller));
+      const accept = (plan: Plan) => this.accept(plan, request.chain_id, caller);
+      return this.planAndAccept({ chains: [request] }, accept, '/chains/0');
     });
   }
 
@@ -114,17 +115,22 @@ export class DeploymentsService implements Deployer {
         return this.accept(plan, null, caller);
       }
       const chain = { chain_id: chainId, version: deployment.version, splits: [asked] };
-      return this.planAndAccept({ chains: [chain] }, (plan) => this.accept(plan, chainId, caller));
+      return this.planAndAccept({ chains: [chain] }, (plan) => this.accept(plan, chainId, caller), '/chains/0/splits/0');
     });
   }
 
-  /** Plans again where an operation ended in between and the plan builds on it. */
+  /**
+   * Plans again where an operation ended in between and the plan builds on it. `within`: where the request to plan has what the
+   * caller asked for; errors point into that.
+   */
   private async planAndAccept(
     request: Partial<PlanRequest>,
     accept: (plan: Plan) => Promise<Operation>,
+    within = '',
   ): Promise<Operation> {
     for (let attempt = 1; ; attempt++) {
-      const plan = await this.plans.make(PlanRequest.parse(request), this.state.comingPlan);
+      const making = this.plans.make(PlanRequest.parse(request), this.state.comingPlan);
+      const plan = await making.catch((error: unknown) => Promise.reject(pointingInto(within, error)));
       try {
         return await accept(plan);
       } catch (error) {
@@ -308,6 +314,16 @@ export class DeploymentsService implements Deployer {
       .filter(({ id, origin }) => origin === 'live' && !this.fleet.isConnected(id))
       .map(({ id }) => id);
   }
+}
+
+/** A refused field of a request, as who wrote only the part `within` names it. */
+function pointingInto(within: string, error: unknown): unknown {
+  if (!(error instanceof ProblemError) || error.status !== 422 || within === '') return error;
+  return invalid(
+    error.errors.map((each) =>
+      each.pointer.startsWith(`${within}/`) ? { ...each, pointer: each.pointer.slice(within.length) } : each,
+    ),
+  );
 }
 
 /** Throws 412 and 428. */

@@ -4,6 +4,7 @@ import type { CataloguedNf, FieldError, NfDescriptor } from '@orrery/contract';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
+import { sha256 } from '../../platform/ids.js';
 import { LOG, type Log } from '../../platform/log.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { PROBES, type Probes } from '../../platform/probes.js';
@@ -19,6 +20,7 @@ import { StoredDescriptor } from './stored.js';
 const MAX_DESCRIPTORS = 200;
 /** Many times what any check of a description needs, to keep the event loop free. */
 const CHECK_MS = 500;
+const REVISION_DIGITS = 16;
 type What = 'created' | 'changed' | 'deleted';
 
 /** NFs that came with Orrery, and legacy NFs that users described. */
@@ -26,6 +28,7 @@ type What = 'created' | 'changed' | 'deleted';
 export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
   private loaded: LoadedCatalogue = { descriptors: [], problems: [] };
   private known: readonly NfDescriptor[] | null = null;
+  private readonly revisions = new WeakMap<NfDescriptor, string>();
   private useOf: (nf: string) => NfUse = () => ({ deployed: [], drafted: [] });
   private readonly written: DurableCollection<StoredDescriptor>;
 
@@ -76,8 +79,12 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
     return this.ofUsers().map(({ descriptor }) => descriptor.id);
   }
 
-  describedMs(id: string): number | null {
-    return this.ofUsers().find(({ descriptor }) => descriptor.id === id)?.updated_ms ?? null;
+  revisionOf(id: string): string | null {
+    const descriptor = this.find(id);
+    if (!descriptor) return null;
+    const revision = this.revisions.get(descriptor) ?? sha256(JSON.stringify(descriptor)).slice(0, REVISION_DIGITS);
+    this.revisions.set(descriptor, revision);
+    return revision;
   }
 
   askUse(useOf: (nf: string) => NfUse): void {

@@ -7,11 +7,13 @@ import { PlansService } from './plans.service.js';
 
 const BASE = { id: 'plan-base', chains: [], graph: { nodes: [] } } as unknown as Plan;
 const REQUEST = PlanRequest.parse({});
+const CHAIN = { name: 'p', nodes: [{ id: 'web', kind: 'nf', nf: 'firewall', config: {} }] };
 
 let kept: string[];
 let reserved: unknown[];
 let abilities: unknown;
 let calibration: unknown;
+let revisions: Map<string, string>;
 let make: ReturnType<typeof vi.fn>;
 let plans: PlansService;
 
@@ -19,14 +21,15 @@ beforeEach(() => {
   kept = [];
   reserved = [];
   abilities = null;
+  revisions = new Map();
   calibration = { entries: {}, hop: null };
   const transaction = { set: (key: string) => kept.push(key), zadd: () => undefined, eval: () => undefined };
   const store = { transact: async (write: (it: unknown) => void) => write(transaction) } as unknown as Store;
   make = vi.fn(async ({ id }: { id: string }) => ({ plan: { id, created_ms: 0 }, text: '{}' }));
   plans = new PlansService(
     store,
-    {} as never,
-    { all: () => [], legacyOfUsers: () => [] } as never,
+    { version: async () => ({ definition: CHAIN }) } as never,
+    { all: () => [], legacyOfUsers: () => [], revisionOf: (nf: string) => revisions.get(nf) ?? null } as never,
     { current: { infrastructure: RACK, revision: 1 } } as never,
     { errorsOf: () => [], reserved: () => reserved, broken: () => [] } as never,
     {
@@ -101,5 +104,72 @@ describe('a look-ahead', () => {
     const bases = Array.from({ length: 9 }, (_, i) => ({ ...BASE, id: `base-${i}` }));
     const [first] = await Promise.all(bases.map((base) => plans.lookAhead(REQUEST, base)));
     expect((await plans.make(REQUEST, bases[0]!)).id).not.toBe(first!.id);
+  });
+});
+
+describe('ranges of a request', () => {
+  const RANGES = [
+    { lo: 0, hi: 1000 },
+    { lo: 1000, hi: 65_536 },
+  ];
+  const asked = PlanRequest.parse({
+    chains: [{ chain_id: 'p-1', version: 1, splits: [{ node_id: 'web', ranges: RANGES }] }],
+  });
+  const withInstances = (count: number, feasible = true) => {
+    const nodes = Array.from({ length: count }, (_, ordinal) => ({
+      ...{ kind: 'nf', id: `p.web.${ordinal}`, chain_id: 'p-1', node_id: 'web', ordinal, driver: 'engine' },
+    }));
+    make.mockImplementation(async ({ id }) => ({ plan: { id, created_ms: 0, feasible, graph: { nodes } }, text: '{}' }));
+  };
+
+  it.each([
+    [1, 'has 2 ranges for 1 instance'],
+    [3, 'has 2 ranges for 3 instances'],
+  ])('are refused at their field where the NF gets %i instances', async (count, detail) => {
+    withInstances(count);
+    const errors = [{ pointer: '/chains/0/splits/0/ranges', detail, code: 'wrong-number' }];
+    await expect(plans.make(asked, BASE)).rejects.toMatchObject({ status: 422, errors });
+    await expect(plans.lookAhead(asked, BASE)).rejects.toMatchObject({ status: 422, errors });
+    expect(kept).toEqual([]);
+  });
+
+  it('are planned where there is one for each, and where the plan is not feasible for another reason', async () => {
+    withInstances(2);
+    await plans.make(asked, BASE);
+    withInstances(0, false);
+    await plans.lookAhead(asked, { ...BASE, id: 'another' });
+    expect(kept).toHaveLength(1);
+  });
+});
+
+describe('a plan', () => {
+  const withRevisions = (known: Record<string, string>) => {
+    revisions = new Map(Object.entries(known));
+    make.mockImplementation(async ({ id, chains, nf_revisions }) => ({
+      plan: { id, created_ms: Date.now(), chains, nf_revisions, graph: { nodes: [] } },
+      text: '{}',
+    }));
+    return plans.make(PlanRequest.parse({ chains: [{ chain_id: 'p-1', version: 1 }] }), BASE);
+  };
+
+  it('is outdated by another description of one of its NFs, whatever the clock says', async () => {
+    const plan = await withRevisions({ firewall: 'a', other: 'x' });
+    expect(plan.nf_revisions).toEqual({ firewall: 'a' });
+    expect(plans.outdatedBy(plan)).toBeNull();
+    expect(plans.outdatedBy({ ...plan, created_ms: 0 })).toBeNull();
+    revisions = new Map([['firewall', 'a']]);
+    expect(plans.outdatedBy(plan)).toBeNull();
+    revisions = new Map([['firewall', 'b']]);
+    expect(plans.outdatedBy({ ...plan, created_ms: Number.MAX_SAFE_INTEGER })).toBe('firewall');
+    revisions = new Map();
+    expect(plans.outdatedBy(plan)).toBe('firewall');
+  });
+
+  it('is made anew after a look-ahead with another description', async () => {
+    await withRevisions({ firewall: 'a' });
+    const request = PlanRequest.parse({ chains: [{ chain_id: 'p-1', version: 1 }] });
+    const seen = await plans.lookAhead(request, BASE);
+    revisions = new Map([['firewall', 'b']]);
+    expect((await plans.make(request, BASE)).id).not.toBe(seen.id);
   });
 });

@@ -74,15 +74,12 @@ export class PlansService implements PlanStore {
     return plan;
   }
 
-  outdatedBy({ chains, created_ms }: Plan): string | null {
-    const nfs = chains.flatMap(({ definition }) =>
-      definition.nodes.flatMap((node) => (node.kind === 'nf' ? node.nf : [])),
-    );
+  outdatedBy({ chains, nf_revisions = {} }: Plan): string | null {
     const isOutdated = (nf: string) => {
-      const describedMs = this.catalogue.describedMs(nf);
-      return !this.catalogue.find(nf) || (describedMs !== null && describedMs >= created_ms);
+      const revision = this.catalogue.revisionOf(nf);
+      return revision === null || revision !== nf_revisions[nf];
     };
-    return nfs.find(isOutdated) ?? null;
+    return nfsOf(chains).find(isOutdated) ?? null;
   }
 
   private keep({ id, created_ms }: Plan, text: string): Promise<unknown> {
@@ -102,8 +99,10 @@ export class PlansService implements PlanStore {
     const input = await this.inputOf(request, base);
     const digest = digestOf(input);
     const known = [...this.looked.values()].find(({ digests }) => digests.includes(digest));
+    const made = known ?? (await this.plan(input, request.time_limit_s));
+    const unfit = unfitRanges(request, made.plan);
+    if (unfit.length > 0) throw invalid(unfit);
     if (known) return known;
-    const made = await this.plan(input, request.time_limit_s);
     const { id } = made.plan;
     const implementations = withSlots(input.implementations, made.plan);
     this.looked.set(id, { ...made, digests: [digest, digestOf({ ...input, implementations })] });
@@ -144,6 +143,12 @@ export class PlansService implements PlanStore {
       options: optionsOf(request),
       chains,
       descriptors: this.catalogue.all(),
+      nf_revisions: Object.fromEntries(
+        nfsOf(chains).flatMap((nf) => {
+          const revision = this.catalogue.revisionOf(nf);
+          return revision === null ? [] : [[nf, revision]];
+        }),
+      ),
       infrastructure,
       infrastructure_revision: revision,
       calibration: this.calibration.current,
@@ -205,6 +210,25 @@ export class PlansService implements PlanStore {
   }
 }
 
+function nfsOf(chains: readonly PlannedChain[]): string[] {
+  const nodes = chains.flatMap(({ definition }) => definition.nodes);
+  return [...new Set(nodes.flatMap((node) => (node.kind === 'nf' ? node.nf : [])))];
+}
+
+/** Ranges of the request that a feasible plan cannot use: one for each instance of the NF. */
+function unfitRanges({ chains }: PlanRequest, { feasible, graph }: Plan): FieldError[] {
+  if (!feasible) return [];
+  const nodes = nfInstances(graph);
+  return chains.flatMap(({ chain_id, splits = [] }, i) =>
+    splits.flatMap(({ node_id, ranges }, j): FieldError[] => {
+      const instances = nodes.filter((it) => it.chain_id === chain_id && it.node_id === node_id).length;
+      if (!ranges || ranges.length === instances) return [];
+      const detail = `has ${ranges.length} ranges for ${instances} instance${instances === 1 ? '' : 's'}`;
+      return [{ pointer: `/chains/${i}/splits/${j}/ranges`, detail, code: 'wrong-number' }];
+    }),
+  );
+}
+
 /** What is asked for, else as the chain runs now. */
 function howToRun(
   asked: DeploymentOptions,
@@ -255,7 +279,7 @@ function withoutServers(infrastructure: Infrastructure, away: ReadonlySet<string
 
 type Input = Omit<Planned, 'id' | 'created_ms'> & { readonly away: readonly string[] };
 
-/** Identifies an input. Descriptors are constant, the infrastructure has a revision, and the request is in the rest. */
+/** Identifies an input. The infrastructure and the descriptors of its NFs have revisions, and the request is in the rest. */
 function digestOf({ descriptors: _, infrastructure: _infrastructure, request: _request, ...named }: Input): string {
   const { base, switches } = named;
   return JSON.stringify({ ...named, base: base?.id, switches: [...(switches ?? [])] });

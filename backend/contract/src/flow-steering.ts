@@ -90,7 +90,11 @@ export const Split = PlannedSplit.extend({
       exceptions: Measured.describe('of these, kept there although the ranges send them elsewhere'),
     }),
   ),
-  untracked_pps: Measured.describe('packets of flows that the table has no room for: they follow the ranges'),
-  displaced_per_s: Measured.describe('flows that could not stay: their instance is gone, or the table became smaller'),
+  untracked_pps: Measured.describe(
+    'packets of flows that the table has no room for: they follow the ranges; null also: switches do not count them',
+  ),
+  displaced_per_s: Measured.describe(
+    'flows that could not stay: their instance is gone, or the table became smaller; null also: switches do not count them',
+  ),
 });
 export type Split = z.infer<typeof Split>;

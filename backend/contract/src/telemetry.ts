@@ -68,8 +68,16 @@ export const SplitSample = z.strictObject({
   from_id: Id.describe('the instance or module whose output it is'),
   edge_id: Id,
   tracks_flows: z.boolean(),
-  untracked: z.int().min(0).describe('packets of flows that the table had no room for: they follow the ranges'),
-  displaced: z.int().min(0).describe('flows that could not stay: their target is gone, or the table became smaller'),
+  untracked: z
+    .int()
+    .min(0)
+    .nullable()
+    .describe('packets of flows that the table had no room for: they follow the ranges; null: not counted'),
+  displaced: z
+    .int()
+    .min(0)
+    .nullable()
+    .describe('flows that could not stay: their target is gone, or the table became smaller; null: not counted'),
   targets: z
     .array(
       z.strictObject({

@@ -172,6 +172,20 @@ it('are refused where they do not partition, or do not fit the NF, with the fiel
     422,
     '/chains/0/splits/0/node_id',
   ]);
+  const misfit = await server.api.request('createPlan', {
+    body: JSON.stringify({ chains: [{ chain_id, splits: [{ node_id: 'ids', ranges: lopsided(n + 1) }] }] }),
+  });
+  expect([misfit.status, (misfit.body as { errors: { pointer: string }[] }).errors[0]!.pointer]).toEqual([
+    422,
+    '/chains/0/splits/0/ranges',
+  ]);
+  const deployed = await server.api.request('deploy', {
+    body: JSON.stringify({ chain_id, splits: [{ node_id: 'ids', ranges: lopsided(n + 1) }] }),
+  });
+  expect([deployed.status, (deployed.body as { errors: { pointer: string }[] }).errors[0]!.pointer]).toEqual([
+    422,
+    '/splits/0/ranges',
+  ]);
   expect(await rangesNow()).not.toEqual(lopsided(n));
 });
 

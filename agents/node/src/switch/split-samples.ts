@@ -35,8 +35,9 @@ export function splitSamples(
     from_id: rule_id,
     edge_id: rule_id,
     tracks_flows: keeps,
-    untracked: 0,
-    displaced: 0,
+    // A switch counts neither: an entry for a range also counts the first packets of flows that get one of their own.
+    untracked: keeps ? null : 0,
+    displaced: keeps ? null : 0,
     targets: [...targets].map(([mac, figures]) => ({ to: { kind: 'hop', hop: hopOf(mac) }, ...figures })),
   }));
 }

@@ -1,4 +1,4 @@
-import { type Origin, type Plan, type Sample, type SplitSample, sampleKey } from '@orrery/contract';
+import { type Origin, type Plan, type Sample, type SplitSample, sampleKey, type Target } from '@orrery/contract';
 
 /** Figures without a report for this long no longer count. */
 const STALE_MS = 1500;
@@ -10,20 +10,31 @@ export interface SplitCounters {
   readonly splits: readonly SplitSample[];
 }
 
+/** Null: not known, or not since the report before. */
+type Figure = number | null;
+
 interface Rates {
-  readonly pps: number;
+  readonly pps: Figure;
   readonly flows: number;
   readonly exceptions: number;
 }
 
+interface NfRates {
+  readonly untracked_pps: Figure;
+  readonly displaced_per_s: Figure;
+}
+
 interface Newest {
-  readonly counters: SplitCounters;
+  readonly epoch: string;
+  readonly clock_ms: number;
+  /** By split, and by split and target. */
+  readonly counts: ReadonlyMap<string, Figure>;
   readonly origin: Origin;
   readonly tMs: number;
   /** By instance. */
   readonly instances: ReadonlyMap<string, Rates>;
   /** By NF, `<chain>.<node>`. */
-  readonly nfs: ReadonlyMap<string, { untracked_pps: number; displaced_per_s: number }>;
+  readonly nfs: ReadonlyMap<string, NfRates>;
 }
 
 /** Sums what splits send to each instance over the engines and switches that split the flows of its NF. */
@@ -36,48 +47,49 @@ export class SplitMeter {
   };
 
   /** `plan`: the running one, which tells where hops lead. */
-  take(source: string, counters: SplitCounters, origin: Origin, plan: Plan | null, nowMs: number): void {
+  take(source: string, { epoch, clock_ms, splits }: SplitCounters, origin: Origin, plan: Plan | null, nowMs: number): void {
     this.follow(plan);
     const before = this.sources.get(source);
-    const past = before?.counters.epoch === counters.epoch ? before.counters : null;
-    if (past && counters.clock_ms <= past.clock_ms) return;
-    const seconds = past ? (counters.clock_ms - past.clock_ms) / 1000 : null;
+    const past = before?.epoch === epoch ? before : null;
+    if (past && clock_ms <= past.clock_ms) return;
+    const growth = new Growth(past, clock_ms);
     const instances = new Map<string, Rates>();
-    const nfs = new Map<string, { untracked_pps: number; displaced_per_s: number }>();
-    for (const split of counters.splits) {
-      const former = past?.splits.find((it) => it.from_id === split.from_id && it.edge_id === split.edge_id);
-      const perSecond = (now: number, then: number | undefined) =>
-        seconds === null || then === undefined || now < then ? 0 : (now - then) / seconds;
+    const nfs = new Map<string, NfRates>();
+    for (const split of splits) {
+      const name = `${split.from_id} ${split.edge_id}`;
+      const untracked_pps = growth.perSecond(`${name} untracked`, split.untracked);
+      const displaced_per_s = growth.perSecond(`${name} displaced`, split.displaced);
       let nf: string | undefined;
-      split.targets.forEach(({ to, packets, flows, exceptions }) => {
-        const id =
-          to.kind === 'instance' ? to.instance_id : to.kind === 'hop' ? this.instanceAt.hops.get(to.hop) : null;
-        const of = id ? this.instanceAt.nfs.get(id) : undefined;
-        if (!id || of === undefined) return;
+      for (const { to, packets, flows, exceptions } of split.targets) {
+        const pps = growth.perSecond(`${name} ${keyOf(to)}`, packets);
+        const id = this.instanceOf(to);
+        const of = id === undefined ? undefined : this.instanceAt.nfs.get(id);
+        if (id === undefined || of === undefined) continue;
         nf = of;
-        const then = former?.targets.find((it) => JSON.stringify(it.to) === JSON.stringify(to))?.packets;
-        const sum = instances.get(id) ?? { pps: 0, flows: 0, exceptions: 0 };
+        const sum = instances.get(id);
         instances.set(id, {
-          pps: sum.pps + perSecond(packets, then),
-          flows: sum.flows + flows,
-          exceptions: sum.exceptions + exceptions,
+          pps: sum ? plus(sum.pps, pps) : pps,
+          flows: (sum?.flows ?? 0) + flows,
+          exceptions: (sum?.exceptions ?? 0) + exceptions,
         });
-      });
+      }
       if (nf === undefined) continue;
-      const sum = nfs.get(nf) ?? { untracked_pps: 0, displaced_per_s: 0 };
+      const sum = nfs.get(nf);
       nfs.set(nf, {
-        untracked_pps: sum.untracked_pps + perSecond(split.untracked, former?.untracked),
-        displaced_per_s: sum.displaced_per_s + perSecond(split.displaced, former?.displaced),
+        untracked_pps: sum ? plus(sum.untracked_pps, untracked_pps) : untracked_pps,
+        displaced_per_s: sum ? plus(sum.displaced_per_s, displaced_per_s) : displaced_per_s,
       });
     }
-    this.sources.set(source, { counters, origin, tMs: nowMs, instances, nfs });
+    this.sources.set(source, { epoch, clock_ms, counts: growth.counts, origin, tMs: nowMs, instances, nfs });
   }
 
-  /** Sums of the recent reports. */
+  /** Sums of the recent reports; of a figure that one of them does not know there is none. */
   now(nowMs: number): Pick<Sample, 'key' | 'value' | 'origin'>[] {
-    const sums = new Map<string, { value: number; origin: Origin }>();
-    const add = (key: string, value: number, origin: Origin) =>
-      sums.set(key, { value: (sums.get(key)?.value ?? 0) + value, origin });
+    const sums = new Map<string, { value: Figure; origin: Origin }>();
+    const add = (key: string, value: Figure, origin: Origin) => {
+      const sum = sums.get(key);
+      sums.set(key, { value: sum ? plus(sum.value, value) : value, origin });
+    };
     for (const [source, { tMs, instances, nfs, origin }] of this.sources) {
       if (nowMs - tMs > STALE_MS) {
         this.sources.delete(source);
@@ -93,7 +105,12 @@ export class SplitMeter {
         add(sampleKey('nf', nf, 'displaced_per_s'), displaced_per_s, origin);
       }
     }
-    return [...sums].map(([key, sum]) => ({ key, ...sum }));
+    return [...sums].flatMap(([key, { value, origin }]) => (value === null ? [] : [{ key, value, origin }]));
+  }
+
+  private instanceOf(to: Target): string | undefined {
+    if (to.kind === 'instance') return to.instance_id;
+    return to.kind === 'hop' ? this.instanceAt.hops.get(to.hop) : undefined;
   }
 
   private follow(plan: Plan | null): void {
@@ -105,4 +122,38 @@ export class SplitMeter {
       nfs: new Map(nodes.flatMap((node) => (node.kind === 'nf' ? [[node.id, node.pgraph_node] as const] : []))),
     };
   }
+}
+
+/** How counters of one source have grown since its report before. */
+class Growth {
+  readonly counts = new Map<string, Figure>();
+  private readonly seconds: number;
+
+  constructor(
+    private readonly past: Pick<Newest, 'counts' | 'clock_ms'> | null,
+    clockMs: number,
+  ) {
+    this.seconds = past ? (clockMs - past.clock_ms) / 1000 : 0;
+  }
+
+  /**
+   * What was not in the report before has come since, and counts from zero. A count that fell says nothing: a switch counts
+   * flows that it keeps by entries that end with them. Null in the first report of an epoch, too.
+   */
+  perSecond(name: string, now: Figure): Figure {
+    this.counts.set(name, now);
+    if (!this.past || now === null) return null;
+    const then = this.past.counts.get(name);
+    if (then === undefined) return now / this.seconds;
+    return then === null || now < then ? null : (now - then) / this.seconds;
+  }
+}
+
+function plus(a: Figure, b: Figure): Figure {
+  return a === null || b === null ? null : a + b;
+}
+
+function keyOf(to: Target): string {
+  if (to.kind === 'instance') return `instance ${to.instance_id}`;
+  return to.kind === 'hop' ? `hop ${to.hop}` : `exit ${to.exit_id}`;
 }

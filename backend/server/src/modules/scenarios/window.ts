@@ -22,10 +22,18 @@ export class Window {
     return new Window(values);
   }
 
-  /** 0 without samples. */
-  mean(key: string): number {
-    const values = this.values.get(key) ?? [];
-    return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  /** Null without samples. */
+  mean(key: string): number | null {
+    const values = this.values.get(key);
+    return values ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
+  }
+
+  /** Sum of the means; null where one of them has no samples. */
+  sumOfMeans(keys: readonly string[]): number | null {
+    return keys.reduce<number | null>((sum, key) => {
+      const mean = this.mean(key);
+      return sum === null || mean === null ? null : sum + mean;
+    }, 0);
   }
 
   median(key: string): number | null {

@@ -23,9 +23,12 @@ export function allocationError(measured: readonly number[], wanted: readonly nu
   return got.reduce((sum, share, i) => sum + Math.abs(share - asked[i]!), 0);
 }
 
-/** Bar of the ratio between the errors if the workers had their cores to themselves; else without one, and why. */
-export function judgementOf(workers: number, cores: number): Pick<ScenarioFigure, 'bar' | 'note'> {
-  if (cores >= LEAST_CPU * workers) return { bar: { least: null, most: MOST_RATIO }, note: '' };
+/**
+ * Bar of the ratio between the errors if the workers had their cores to themselves; else without one, and why. `cores`: that they
+ * got; not known is no excuse.
+ */
+export function judgementOf(workers: number, cores: number | null): Pick<ScenarioFigure, 'bar' | 'note'> {
+  if (cores === null || cores >= LEAST_CPU * workers) return { bar: { least: null, most: MOST_RATIO }, note: '' };
   const got = percentOf(cores / workers);
   return {
     bar: null,

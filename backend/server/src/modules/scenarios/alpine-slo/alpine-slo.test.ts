@@ -19,6 +19,7 @@ describe('the error of an allocation', () => {
 });
 
 it('judges the error where the engine had its cores, and says why where it had not', () => {
+  expect(judgementOf(2, null).bar).toEqual({ least: null, most: 0.25 });
   expect(judgementOf(2, 1.9)).toEqual({ bar: { least: null, most: 0.25 }, note: '' });
   expect(judgementOf(2, 0.6)).toEqual({ bar: null, note: expect.stringContaining('30 % of its cores') });
 });

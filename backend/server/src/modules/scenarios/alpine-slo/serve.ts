@@ -24,11 +24,12 @@ export type Strategy = (typeof STRATEGIES)[number];
 export interface Outcome {
   /** `null` where it was not measured, or a class did not send. */
   readonly error: number | null;
-  readonly pps: number;
+  /** `null`: not measured. */
+  readonly pps: number | null;
   readonly p50_us: number | null;
   readonly tasks: number;
-  /** CPU that the engine's workers got; under overload they want all of their cores. */
-  readonly cores: number;
+  /** CPU that the engine's workers got; under overload they want all of their cores. `null`: not measured. */
+  readonly cores: number | null;
   /** Classes that did not send all the time. */
   readonly silent: readonly number[];
 }

@@ -91,7 +91,10 @@ function plot(
       name: strategy,
       published: false,
       modelled: false,
-      points: served.map(([pipeline, { outcomes }]): [number, number] => [at(pipeline), outcomes.get(strategy)!.pps]),
+      points: served.flatMap(([pipeline, { outcomes }]): [number, number][] => {
+        const { pps } = outcomes.get(strategy)!;
+        return pps === null ? [] : [[at(pipeline), pps]];
+      }),
     })),
   });
 }

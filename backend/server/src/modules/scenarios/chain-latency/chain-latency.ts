@@ -6,6 +6,7 @@ import { observeCores } from '../busy-cores.js';
 import { deployChain } from '../deploy-chain.js';
 import { ensureServer } from '../load.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
+import { ratioOf } from '../ratio.js';
 import { defineScenario, type Stage } from '../scenario.js';
 import { historyOf } from '../series.js';
 import { judgementOf } from './judgement.js';
@@ -165,7 +166,7 @@ async function compare(stage: Stage, memory: Memory, parameters: Parameters): Pr
       name: `${slo} measured : predicted`,
       unit: '',
       published: null,
-      here: measured / predicted,
+      here: ratioOf(measured, predicted),
       ...judgementOf(parameters[`tolerance_p${percentile}`], busyShare),
     });
   }

@@ -35,6 +35,14 @@ describe('figures of a chain', () => {
     expect(figures({ ...PARALLEL, p50_us: null })('p50, parallel : sequential').here).toBeNull();
   });
 
+  it('fail their bars where nothing was measured, and have none of copies where the plan makes none', () => {
+    const silent = { given_up: null, pps: null, cpu_us: null };
+    const of = figures({ ...PARALLEL, ...silent });
+    for (const name of ['packets given up by merges', 'packets delivered, parallel : sequential'])
+      expect([name, of(name).here, of(name).bar !== null]).toEqual([name, null, true]);
+    expect(figures({ ...PARALLEL, copies: 0, isParallel: false })('copies of a packet').bar).toBeNull();
+  });
+
   it('require what does not depend on the load of the machine: copies, and that packets arrive', () => {
     const of = figures({ ...PARALLEL, given_up: 0.5, pps: 100 });
     expect(of('copies of a packet').bar).toEqual({ least: 1, most: null });

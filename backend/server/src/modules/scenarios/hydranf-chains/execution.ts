@@ -1,4 +1,5 @@
 import { type Plan, sampleKey } from '@orrery/contract';
+import { ratioOf } from '../ratio.js';
 import type { Stage } from '../scenario.js';
 import { Window } from '../window.js';
 
@@ -14,10 +15,10 @@ export interface Execution {
   readonly planned_cpu_share: number;
   /** Of each packet, for branches. */
   readonly copies: number;
-  /** Given up by merges, as a share of the packets. */
-  readonly given_up: number;
-  /** Packets per second out of the chain. */
-  readonly pps: number;
+  /** Given up by merges, as a share of the packets; `null`: not measured, or there were none. */
+  readonly given_up: number | null;
+  /** Packets per second out of the chain; `null`: not measured. */
+  readonly pps: number | null;
   /** The plan's graph has a merge. */
   readonly isParallel: boolean;
 }
@@ -45,17 +46,18 @@ export async function observe(
   const keys = [...cpuKeys, ...lost, chain('pps'), chain('latency_p50_us'), chain('latency_p99_us')];
   const window = await Window.since(stage.api, keys, since);
   const pps = window.mean(chain('pps'));
-  const cpu = cpuKeys.reduce((sum, key) => sum + window.mean(key), 0);
-  const lost_pps = lost.reduce((sum, key) => sum + window.mean(key), 0);
+  const cpu = window.sumOfMeans(cpuKeys);
+  const lost_pps = window.sumOfMeans(lost);
+  const all_pps = pps === null || lost_pps === null ? null : pps + lost_pps;
   return {
     p50_us: window.median(chain('latency_p50_us')),
     p99_us: window.median(chain('latency_p99_us')),
     predicted_p50_us:
       plan.slos.find(({ chain_id, slo_id }) => chain_id === chainId && slo_id === 'p50')?.predicted ?? null,
-    cpu_us: pps > 0 ? (1e6 * cpu) / pps : null,
+    cpu_us: cpu === null ? null : ratioOf(1e6 * cpu, pps),
     planned_cpu_share: own.reduce((sum, node) => sum + (node.kind === 'exit' ? 0 : node.core_share), 0),
     copies: plan.parallel.filter(({ chain_id }) => chain_id === chainId).reduce((sum, { copies }) => sum + copies, 0),
-    given_up: pps + lost_pps > 0 ? lost_pps / (pps + lost_pps) : 0,
+    given_up: ratioOf(lost_pps, all_pps),
     pps,
     isParallel: merges.length > 0,
   };

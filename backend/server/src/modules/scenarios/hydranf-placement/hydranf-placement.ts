@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { observeCores, percentOf } from '../busy-cores.js';
+import { leastDelivered, meanOfAll } from './measured.js';
 import { deployAs, deployChain, takeDown } from '../deploy-chain.js';
 import { type Execution, observe } from '../hydranf-chains/execution.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
@@ -151,9 +152,9 @@ async function comparePlacements(stage: Stage, chains: readonly string[], parame
   };
   const own = await run('e2', 'as planned');
   const random = await run('random', 'at random');
-  const crossings = (all: readonly Placed[]) => all.reduce((sum, each) => sum + each.crossings, 0) / all.length;
-  const p50 = (all: readonly Placed[]) =>
-    all.some((each) => each.p50_us === null) ? null : all.reduce((sum, each) => sum + each.p50_us!, 0) / all.length;
+  const crossings = (all: readonly Placed[]) => meanOfAll(all.map((each) => each.crossings));
+  const inOut = (all: readonly Placed[]) => plusOne(crossings(all));
+  const p50 = (all: readonly Placed[]) => meanOfAll(all.map((each) => each.p50_us));
   for (const [name, all] of [
     ['as planned', own],
     ['at random', random],
@@ -169,7 +170,7 @@ async function comparePlacements(stage: Stage, chains: readonly string[], parame
     name: 'four chains: throughput of full links, as planned : at random',
     unit: '',
     published: PUBLISHED_LINEAR,
-    here: (1 + crossings(random)) / (1 + crossings(own)),
+    here: ratioOf(inOut(random), inOut(own)),
     source: `${SOURCE}: linear; random NFs ${PUBLISHED_RANDOM}`,
     modelled: true,
     bar: { least: 1, most: null },
@@ -237,7 +238,7 @@ async function compareMirrors(stage: Stage, chainId: string, parameters: Paramet
       published: null,
       here: placed.crossings,
       source: 'HydraNF Fig. 6.15',
-      note: `${title}, branches on several servers; as planned ${own.crossings.toFixed(2)}`,
+      note: `${title}, branches on several servers; as planned ${own.crossings?.toFixed(2) ?? '–'}`,
     });
     stage.figure({
       name: `${label}: p50, to that as planned`,
@@ -255,10 +256,7 @@ async function compareMirrors(stage: Stage, chainId: string, parameters: Paramet
       name: 'CPU of a packet, mirror in the switch : in software',
       unit: '',
       published: null,
-      here: ratioOf(
-        inSwitch.cpu_us,
-        inSoftware.reduce((sum, { cpu_us }) => sum + (cpu_us ?? 0), 0) / inSoftware.length,
-      ),
+      here: ratioOf(inSwitch.cpu_us, meanOfAll(inSoftware.map(({ cpu_us }) => cpu_us))),
       note: 'of NFs, mirrors and merges; the switch makes the copies',
     });
   tellDelivered(stage, 'parallel chain', [own, ...found.values()], parameters);
@@ -280,10 +278,14 @@ function tellDelivered(stage: Stage, what: string, all: readonly Placed[], { pac
     name: `${what}: least delivered of what is offered`,
     unit: '%',
     published: null,
-    here: 100 * Math.min(...all.map(({ pps }) => pps / packets_per_s)),
+    here: leastDelivered(
+      all.map(({ pps }) => pps),
+      packets_per_s,
+    ),
     bar: { least: 80, most: null },
     note: 'over all placements; a busy machine sends fewer probes than asked for',
   });
 }
 
+const plusOne = (ways: number | null) => (ways === null ? null : 1 + ways);
 const text = (us: number | null) => (us === null ? '–' : us.toFixed(1));

@@ -1,5 +1,6 @@
 import { crossesServers, type Plan } from '@orrery/contract';
 import { grouped } from '@orrery/planner';
+import { ratioOf } from '../ratio.js';
 
 /** Where the mirrors of a chain are (HydraNF Figure 6.8). */
 type MirrorPlace = 'none' | 'software' | 'switch';
@@ -10,8 +11,8 @@ export interface Layout {
   /** Mirror and merge on one server. */
   readonly together: boolean;
   readonly servers: number;
-  /** Packets between servers for each packet of the chain; what a switch copies counts once. */
-  readonly crossings: number;
+  /** Packets between servers for each packet of the chain; what a switch copies counts once. `null`: no packets are expected. */
+  readonly crossings: number | null;
 }
 
 /** The layout of a chain in a plan; the share of packets that takes an edge is that of its rate. */
@@ -39,6 +40,6 @@ export function layoutOf({ graph, nodes }: Pick<Plan, 'graph' | 'nodes'>, chainI
     mirror: mirrors.length === 0 ? 'none' : mirrors.some(({ id }) => inSwitch.has(id)) ? 'switch' : 'software',
     together: of('mirror').every((server) => of('merge').includes(server)),
     servers: new Set(own.map(({ server }) => server)).size,
-    crossings: entering > 0 ? sent / entering : 0,
+    crossings: ratioOf(sent, entering),
   };
 }

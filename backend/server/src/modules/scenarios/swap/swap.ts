@@ -37,7 +37,7 @@ interface Memory {
   slot: SlotRef | null;
   policy: string;
   setRate: ((ratePerS: number) => Promise<void>) | null;
-  readonly took: Partial<Record<LoadKind, number>>;
+  readonly took: Partial<Record<LoadKind, number | null>>;
 }
 
 /** The reconfiguration test of CoNFV VI, Figures 9 and 10. */
@@ -223,8 +223,8 @@ async function ended({ api, until, note }: Stage, id: string): Promise<Reconfigu
 }
 
 /** Records the figures of a swap during which the cores were busy for the share; returns its seconds from trigger to response. */
-function tell(stage: Stage, run: Reconfiguration, load: LoadKind, busyShare: number): number {
-  const seconds = ((run.ended_ms ?? run.started_ms) - run.started_ms) / 1000;
+function tell(stage: Stage, run: Reconfiguration, load: LoadKind, busyShare: number): number | null {
+  const seconds = run.ended_ms === null ? null : (run.ended_ms - run.started_ms) / 1000;
   stage.figure(durationFigure(load, seconds, busyShare));
   for (const { stage: name, started_ms, ended_ms } of run.stages) {
     if (started_ms === null || ended_ms === null) continue;

@@ -9,10 +9,10 @@ export const PUBLISHED_S: Readonly<Record<LoadKind, number>> = { partial: 2.5, f
 const SLOWEST_TO_PUBLISHED = 1.2;
 
 /**
- * Seconds of a reconfiguration, from trigger to response. The bar holds however busy the machine is; its load is told beside
+ * Seconds of a reconfiguration, from trigger to response; `null`: nobody noted its end. The bar holds however busy the machine is; its load is told beside
  * it, because all but the load of the device takes longer on a busy machine.
  */
-export function durationFigure(load: LoadKind, seconds: number, busyShare: number) {
+export function durationFigure(load: LoadKind, seconds: number | null, busyShare: number) {
   return {
     name: `${load} reconfiguration`,
     unit: 's',

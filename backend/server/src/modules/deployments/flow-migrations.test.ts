@@ -159,4 +159,55 @@ describe('an operation that moves flows', () => {
     await next.migrations.onApplicationBootstrap();
     await vi.waitFor(() => expect(next.stored.get(id)!.state).toBe('COMPLETED'));
   });
+
+  describe('that a server left in the middle', () => {
+    /** As an earlier server recorded it. */
+    async function left(over: Partial<MigrateRequest>, step: string, counts: object) {
+      const { migrations, stored } = bench(agents);
+      const { id } = await migrations.begin('p.nat.0', all('p.nat.1', { release: true, ...over }), 'me');
+      await migrations.onModuleDestroy();
+      const operation = stored.get(id)!;
+      const at = operation.steps.findIndex(({ kind }) => kind === step);
+      const steps = operation.steps.map((each, i) => ({
+        ...each,
+        state: i < at ? ('done' as const) : i === at ? ('running' as const) : ('pending' as const),
+      }));
+      const migration = { ...operation.migration!, ...counts };
+      return { id, stored: new Map([[id, { ...operation, state: 'PROCESSING' as const, steps, migration }]]) };
+    }
+
+    it('goes on with the next one, and counts what was done before', async () => {
+      const { id, stored } = await left({}, 'release-flows', { copied: 9, bytes: 20, released: 4 });
+      let exports = 0;
+      const released: string[] = [];
+      // What was released is not there any more; the rest is copied, followed while nobody uses it, and released.
+      const next = bench((method, instance) => {
+        if (method === 'release_flows') released.push(instance);
+        if (method !== 'export_flows') return method === 'release_flows' ? { released: 5, kept: 0 } : agents(method, instance);
+        exports++;
+        return { ...portion, rows: exports === 1 ? 5 : 0 };
+      }, stored);
+      await next.migrations.onApplicationBootstrap();
+      await vi.waitFor(() => expect(next.stored.get(id)!.state).toBe('COMPLETED'), 10_000);
+      expect(next.stored.get(id)!.migration).toMatchObject({ copied: 9, released: 9 });
+      expect(released).toEqual(['p.nat.0']);
+      await next.migrations.onApplicationBootstrap();
+      expect(next.stored.get(id)!.state).toBe('COMPLETED');
+      await next.migrations.onModuleDestroy();
+    });
+
+    it.each([
+      ['release-flows', { released: 4 }, 'PARTIALLY_COMPLETED', '4 flows are in p.nat.1 alone, at least'],
+      ['release-flows', {}, 'PARTIALLY_COMPLETED', 'flows may be in p.nat.1 alone'],
+      ['follow-flows', {}, 'ROLLED_BACK', 'p.nat.0 has all flows'],
+    ])('in the step %s says where flows are when it is given up', async (step, counts, state, words) => {
+      const { id, stored } = await left({}, step, counts);
+      const next = bench(() => {
+        throw new Error('s1: no agent is connected');
+      }, stored);
+      await next.migrations.onApplicationBootstrap();
+      await next.migrations.cancel(id, 'you');
+      expect(next.stored.get(id)).toMatchObject({ state, error: { detail: expect.stringContaining(words) } });
+    });
+  });
 });

@@ -11,7 +11,6 @@ import {
   type MigrationPreview,
   nfInstances,
   type Operation,
-  type OperationStep,
   RequestedChange,
   unknownField,
 } from '@orrery/contract';
@@ -26,6 +25,7 @@ import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import {
+  afterAttempts,
   countFlows,
   type FlowEnds,
   type FlowSplit,
@@ -36,6 +36,7 @@ import {
   NOTHING_MOVED,
   NotSteered,
 } from './flow-move.js';
+import { atStep, ended, interruptedIn, stepsOf, whatIsLeft } from './migration-steps.js';
 import { type Steering, type SteeringPoint, steeringBetween } from './steering-points.js';
 
 const PACE = {
@@ -52,13 +53,6 @@ const RETRY_MS = 500;
 const RECORD_MS = 500;
 /** Longest that packets wait at a split, whatever becomes of this server. */
 const HOLD_MS = 500;
-
-const STEPS: Readonly<Record<MoveStep, (migration: FlowMigration) => string>> = {
-  'copy-flows': ({ from, to }) => `Copy the flows of ${from} to ${to}`,
-  'follow-flows': ({ from }) => `Copy those again that packets use in ${from}`,
-  'steer-flows': ({ from, to }) => `Let their packets wait, copy what ${from} knew last, and send them to ${to}`,
-  'release-flows': ({ from }) => `Remove them from ${from}`,
-};
 
 interface Run {
   cancel: AbortController;
@@ -83,7 +77,10 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(EVENT_LOG) private readonly events: EventLog,
   ) {}
 
-  /** Those that the last server did not finish begin anew: copies are idempotent. */
+  /**
+   * Those that the last server did not finish begin anew: copies are idempotent, and what was steered or removed from where it was
+   * is counted on.
+   */
   async onApplicationBootstrap(): Promise<void> {
     for (const operation of await this.operations.list())
       if (operation.kind === 'migrate' && !isOver(operation)) this.run(operation);
@@ -209,16 +206,19 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
   private async carryOut(operation: Operation, run: Run): Promise<void> {
     const migration = operation.migration!;
     const { signal } = run.cancel;
-    const began = performance.now();
+    const tookMs = () => Math.max(0, Date.now() - operation.started_ms);
+    const interrupted = interruptedIn(operation);
     let latest = operation;
+    /** What attempts before this one have done. */
+    let before: MoveCounts = migration;
     let recordedMs = Number.NEGATIVE_INFINITY;
-    let forwardMs = began;
+    let forwardMs = performance.now();
     const progress = async (step: MoveStep, counts: MoveCounts) => {
       forwardMs = performance.now();
       const changed = latest.steps.find(({ kind }) => kind === step)?.state !== 'running';
       latest = {
         ...latest,
-        migration: { ...migration, ...counts },
+        migration: { ...migration, ...afterAttempts(before, counts) },
         steps: atStep(latest.steps, step),
         updated_ms: Date.now(),
       };
@@ -231,18 +231,19 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
       try {
         const steering = migration.steer ? this.steering(migration, signal) : null;
         const { counts, in_use } = await moveFlows(this.ends(migration, signal), migration, steering, PACE, progress);
-        return await this.end(latest, counts, in_use, performance.now() - began);
+        return await this.end(latest, afterAttempts(before, counts), in_use, tookMs());
       } catch (error) {
         if (this.closing) return;
         const why = (error as Error).message;
-        if (signal.aborted) return await this.fail(latest, 'ROLLED_BACK', why, run.by);
+        before = latest.migration!;
+        if (signal.aborted) return await this.fail(latest, 'ROLLED_BACK', why, run.by, interrupted);
         if (
           error instanceof NotSteered ||
           performance.now() - forwardMs > PATIENCE_MS ||
           !this.instance(migration.from) ||
           !this.instance(migration.to)
         )
-          return await this.fail(latest, 'FAILED', why, null);
+          return await this.fail(latest, 'FAILED', why, null, interrupted);
         await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
@@ -331,18 +332,15 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     state: 'FAILED' | 'ROLLED_BACK',
     why: string,
     by: string | null,
+    interrupted: MoveStep | null,
   ): Promise<void> {
     const { from, to, steered, released } = operation.migration!;
-    const left =
-      released > 0
-        ? `; ${released} flows are in ${to} alone`
-        : steered > 0
-          ? `; ${steered} flows go to ${to} by now, which has their state, and the others stay`
-          : `; ${from} has all flows, and their packets still go there`;
+    const left = whatIsLeft(operation.migration!, interrupted);
+    const mayBeGone = released > 0 || interrupted !== null;
     const now = Date.now();
     const over: Operation = {
       ...operation,
-      state: steered > 0 || (released > 0 && state === 'ROLLED_BACK') ? 'PARTIALLY_COMPLETED' : state,
+      state: steered > 0 || (mayBeGone && state === 'ROLLED_BACK') ? 'PARTIALLY_COMPLETED' : state,
       cancelled_by: by,
       error: { detail: why + left, errors: [] },
       steps: ended(operation.steps, 'failed', now),
@@ -372,42 +370,4 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
         });
     });
   }
-}
-
-function stepsOf(migration: FlowMigration): OperationStep[] {
-  const kinds: MoveStep[] = [
-    'copy-flows',
-    'follow-flows',
-    ...(migration.steer ? (['steer-flows'] as const) : []),
-    ...(migration.release ? (['release-flows'] as const) : []),
-  ];
-  return kinds.map((kind, ordinal) => ({
-    ordinal,
-    kind,
-    subject: migration.from,
-    summary: STEPS[kind](migration),
-    state: 'pending',
-    started_ms: null,
-    ended_ms: null,
-    detail: null,
-  }));
-}
-
-/** The step runs, those before it are done. */
-function atStep(steps: readonly OperationStep[], kind: MoveStep): OperationStep[] {
-  const now = Date.now();
-  const at = steps.findIndex((step) => step.kind === kind);
-  return steps.map((step, i) => {
-    if (i < at) return { ...step, state: 'done', started_ms: step.started_ms ?? now, ended_ms: step.ended_ms ?? now };
-    if (i > at) return { ...step, state: 'pending', started_ms: null, ended_ms: null };
-    return { ...step, state: 'running', started_ms: step.started_ms ?? now, ended_ms: null };
-  });
-}
-
-/** What was running ends so; what had not begun is skipped. */
-function ended(steps: readonly OperationStep[], state: 'done' | 'failed', now: number): OperationStep[] {
-  return steps.map((step) => {
-    if (step.state === 'running') return { ...step, state, ended_ms: now };
-    return step.state === 'pending' ? { ...step, state: 'skipped' } : step;
-  });
 }

@@ -51,6 +51,22 @@ export const NOTHING_MOVED: MoveCounts = {
   bytes: 0,
 };
 
+/**
+ * What all attempts of a move have achieved, given what those before achieved: flows that were released then are not copied again,
+ * and what was steered then is not where the next attempt looks.
+ */
+export function afterAttempts(before: MoveCounts, now: MoveCounts): MoveCounts {
+  return {
+    copied: before.released + now.copied,
+    renewed: before.renewed + now.renewed,
+    steered: before.steered + now.steered,
+    waited: before.waited + now.waited,
+    released: before.released + now.released,
+    left_out: now.left_out,
+    bytes: before.bytes + now.bytes,
+  };
+}
+
 /** Why flows stay where they are: trying again does not help. */
 export class NotSteered extends Error {
   override name = 'NotSteered';
@@ -141,6 +157,8 @@ export async function moveFlows(
   const releaseAll = async (copiedSince?: string): Promise<MoveOutcome> => {
     let kept = 0;
     counts.left_out = 0;
+    // Recorded first: who goes on after a restart must know that flows may be gone from where they were.
+    await progress('release-flows', counts);
     await copyRound('release-flows', copiedSince, async (portion, imported) => {
       counts.left_out += imported.left_out;
       if (imported.left_out > 0) return;

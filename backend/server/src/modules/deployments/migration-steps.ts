@@ -1,0 +1,66 @@
+import type { FlowMigration, Operation, OperationStep } from '@orrery/contract';
+import type { MoveStep } from './flow-move.js';
+
+const STEPS: Readonly<Record<MoveStep, (migration: FlowMigration) => string>> = {
+  'copy-flows': ({ from, to }) => `Copy the flows of ${from} to ${to}`,
+  'follow-flows': ({ from }) => `Copy those again that packets use in ${from}`,
+  'steer-flows': ({ from, to }) => `Let their packets wait, copy what ${from} knew last, and send them to ${to}`,
+  'release-flows': ({ from }) => `Remove them from ${from}`,
+};
+
+/** Where flows are once a move has failed. `interrupted`: see `interruptedIn`. */
+export function whatIsLeft({ from, to, steered, released }: FlowMigration, interrupted: MoveStep | null): string {
+  const more = interrupted === null ? '' : ', at least: the server ended while they were being moved';
+  if (released > 0) return `; ${released} flows are in ${to} alone${more}`;
+  if (interrupted === 'release-flows') return `; flows may be in ${to} alone: the server ended while they were being removed`;
+  if (steered > 0) return `; ${steered} flows go to ${to} by now, which has their state, and the others stay${more}`;
+  if (interrupted === 'steer-flows') return `; flows may go to ${to} by now, which has their state, and the others stay`;
+  return `; ${from} has all flows, and their packets still go there`;
+}
+
+/**
+ * The step in which an earlier server ended, where it may have steered or removed more than it recorded. Null: it had not come so
+ * far, or this server has begun the operation.
+ */
+export function interruptedIn({ steps }: Operation): MoveStep | null {
+  const begun = (kind: MoveStep) => steps.some((step) => step.kind === kind && step.state !== 'pending');
+  return begun('release-flows') ? 'release-flows' : begun('steer-flows') ? 'steer-flows' : null;
+}
+
+export function stepsOf(migration: FlowMigration): OperationStep[] {
+  const kinds: MoveStep[] = [
+    'copy-flows',
+    'follow-flows',
+    ...(migration.steer ? (['steer-flows'] as const) : []),
+    ...(migration.release ? (['release-flows'] as const) : []),
+  ];
+  return kinds.map((kind, ordinal) => ({
+    ordinal,
+    kind,
+    subject: migration.from,
+    summary: STEPS[kind](migration),
+    state: 'pending',
+    started_ms: null,
+    ended_ms: null,
+    detail: null,
+  }));
+}
+
+/** The step runs, those before it are done. */
+export function atStep(steps: readonly OperationStep[], kind: MoveStep): OperationStep[] {
+  const now = Date.now();
+  const at = steps.findIndex((step) => step.kind === kind);
+  return steps.map((step, i) => {
+    if (i < at) return { ...step, state: 'done', started_ms: step.started_ms ?? now, ended_ms: step.ended_ms ?? now };
+    if (i > at) return { ...step, state: 'pending', started_ms: null, ended_ms: null };
+    return { ...step, state: 'running', started_ms: step.started_ms ?? now, ended_ms: null };
+  });
+}
+
+/** What was running ends so; what had not begun is skipped. */
+export function ended(steps: readonly OperationStep[], state: 'done' | 'failed', now: number): OperationStep[] {
+  return steps.map((step) => {
+    if (step.state === 'running') return { ...step, state, ended_ms: now };
+    return step.state === 'pending' ? { ...step, state: 'skipped' } : step;
+  });
+}

@@ -23,7 +23,7 @@ export function whatIsLeft({ from, to, steered, released }: FlowMigration, inter
  * far, or this server has begun the operation.
  */
 export function interruptedIn({ steps }: Operation): MoveStep | null {
-  const begun = (kind: MoveStep) => steps.some((step) => step.kind === kind && step.state !== 'pending');
+  const begun = (kind: MoveStep) => steps.some((step) => step.kind === kind && (step.state !== 'pending' || step.started_ms !== null));
   return begun('release-flows') ? 'release-flows' : begun('steer-flows') ? 'steer-flows' : null;
 }
 
@@ -46,13 +46,13 @@ export function stepsOf(migration: FlowMigration): OperationStep[] {
   }));
 }
 
-/** The step runs, those before it are done. */
+/** The step runs, those before it are done; those after it that began in an earlier attempt keep the time. */
 export function atStep(steps: readonly OperationStep[], kind: MoveStep): OperationStep[] {
   const now = Date.now();
   const at = steps.findIndex((step) => step.kind === kind);
   return steps.map((step, i) => {
     if (i < at) return { ...step, state: 'done', started_ms: step.started_ms ?? now, ended_ms: step.ended_ms ?? now };
-    if (i > at) return { ...step, state: 'pending', started_ms: null, ended_ms: null };
+    if (i > at) return { ...step, state: 'pending', ended_ms: null };
     return { ...step, state: 'running', started_ms: step.started_ms ?? now, ended_ms: null };
   });
 }

@@ -17,9 +17,9 @@ export function splitSamples(
     const flows = match.fields.flow_id;
     if (table !== 'split' || rule_id === null || split === null || mac === undefined || !flows) continue;
     const keeps = actions.some((action) => action.do === 'keep-flow');
-    const of = splits.get(split) ?? { rule_id, keeps, ranges: [], targets: new Map<string, Target>() };
+    const of = splits.get(split) ?? { rule_id, keeps, ranges: new Ranges(), targets: new Map<string, Target>() };
     splits.set(split, of);
-    of.ranges.push({ flows, mac });
+    of.ranges.add(flows, mac);
     const target = targetOf(of, mac);
     target.packets += counts.get(index)?.packets ?? 0;
   }
@@ -29,7 +29,7 @@ export function splitSamples(
     const target = targetOf(of, mac);
     target.packets += packets;
     target.flows++;
-    if (of.ranges.find(({ flows }) => holds(flows, flow_id))?.mac !== mac) target.exceptions++;
+    if (of.ranges.of(flow_id) !== mac) target.exceptions++;
   }
   return [...splits.values()].map(({ rule_id, keeps, targets }) => ({
     from_id: rule_id,
@@ -51,7 +51,7 @@ interface Target {
 interface Split {
   readonly rule_id: string;
   readonly keeps: boolean;
-  readonly ranges: { readonly flows: FieldMatch; readonly mac: string }[];
+  readonly ranges: Ranges;
   /** By destination MAC address. */
   readonly targets: Map<string, Target>;
 }
@@ -66,8 +66,28 @@ function plainValue(match: FieldMatch | undefined): number | null {
   return match && 'mask' in match ? match.value : null;
 }
 
-function holds(match: FieldMatch, value: number): boolean {
-  return 'mask' in match ? (value & match.mask) === match.value : match.lo <= value && value <= match.hi;
+/** Where the ranges of a split send each flow. A switch keeps thousands of flows, so they are not compared one by one. */
+class Ranges {
+  /** By mask, then by value: a range is a few prefixes. */
+  private readonly prefixes = new Map<number, Map<number, string>>();
+  private readonly spans: { readonly lo: number; readonly hi: number; readonly mac: string }[] = [];
+
+  add(match: FieldMatch, mac: string): void {
+    if (!('mask' in match)) {
+      this.spans.push({ lo: match.lo, hi: match.hi, mac });
+      return;
+    }
+    const ofMask = this.prefixes.get(match.mask) ?? new Map<number, string>();
+    this.prefixes.set(match.mask, ofMask.set(match.value, mac));
+  }
+
+  of(flow: number): string | undefined {
+    for (const [mask, macs] of this.prefixes) {
+      const mac = macs.get(flow & mask);
+      if (mac !== undefined) return mac;
+    }
+    return this.spans.find(({ lo, hi }) => lo <= flow && flow <= hi)?.mac;
+  }
 }
 
 /** The hop of a tag `02:0e:HH:HH:00:00`. */

@@ -364,7 +364,7 @@ describe('a chain that is served in turn', () => {
     expect(judgedInTurn(CYCLES, figures, { driver: 'process' })).toMatchObject({
       state: 'no-data',
       measured: null,
-      cause: 'the CPU time of c is not measured: it runs on a program of its own',
+      cause: 'the CPU time of c is not measured: it runs as a program of its own',
     });
   });
 

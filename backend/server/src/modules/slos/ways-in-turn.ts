@@ -63,8 +63,8 @@ function taskOf({ id, node_id, server, core, driver }: Instance, point: Point): 
     },
     nfs: [{ point, cpu }],
     cpu,
-    unknownCpu: isKnown ? null : `the CPU time of ${node_id} is not measured: it runs on a ${PLACES[driver]}`,
+    unknownCpu: isKnown ? null : `the CPU time of ${node_id} is not measured: it runs ${PLACES[driver]}`,
   };
 }
 
-const PLACES = { process: 'program of its own', board: 'board' } as const;
+const PLACES = { process: 'as a program of its own', board: 'on a board' } as const;

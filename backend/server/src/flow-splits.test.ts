@@ -179,7 +179,7 @@ it('are refused where they do not partition, or do not fit the NF, with the fiel
     422,
     '/chains/0/splits/0/ranges',
   ]);
-  const deployed = await server.api.request('deploy', {
+  const deployed = await server.api.request('createDeployment', {
     body: JSON.stringify({ chain_id, splits: [{ node_id: 'ids', ranges: lopsided(n + 1) }] }),
   });
   expect([deployed.status, (deployed.body as { errors: { pointer: string }[] }).errors[0]!.pointer]).toEqual([

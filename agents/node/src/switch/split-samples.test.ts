@@ -23,7 +23,14 @@ const ENTRIES = [
 const kept = (flow_id: number, mac: string) => ({ split: 1, flow_id, mac, packets: 2 });
 
 it('tells which flows stay although the ranges send them elsewhere', () => {
-  const flows = [kept(0x3fff, A!), kept(0x3fff, B!), kept(0x4001, B!), kept(0x4001, A!), kept(0x5000, B!), kept(0xffff, A!)];
+  const flows = [
+    kept(0x3fff, A!),
+    kept(0x3fff, B!),
+    kept(0x4001, B!),
+    kept(0x4001, A!),
+    kept(0x5000, B!),
+    kept(0xffff, A!),
+  ];
   const [sample] = splitSamples(ENTRIES, new Map([[0, { packets: 10, bytes: 0 }]]), flows);
   expect(sample!.targets).toEqual([
     { to: { kind: 'hop', hop: 1 }, packets: 16, flows: 3, exceptions: 2 },

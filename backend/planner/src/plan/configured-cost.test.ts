@@ -28,7 +28,11 @@ function plan(config: Record<string, unknown>) {
       ['a', 'b'],
       ['b', 'out'],
     ],
-    { rate_bps: 1_000_000, slos: [{ id: 'fast', kind: 'latency', percentile: 50, max_us: 1e6 }], config: { a: config } },
+    {
+      rate_bps: 1_000_000,
+      slos: [{ id: 'fast', kind: 'latency', percentile: 50, max_us: 1e6 }],
+      config: { a: config },
+    },
   );
   return makePlan({
     id: 'plan',

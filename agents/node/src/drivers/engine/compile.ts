@@ -9,7 +9,7 @@ import {
 import { type InstanceProbe, type ModuleProbe, PORTS_HOP, type Probes } from '../nf-driver.js';
 import { CompileError } from './compile-error.js';
 import { type EngineTraits, refuseWhatIsLacking } from './engine-traits.js';
-import { at, entryKey, type Gate, GATES, GraphParts } from './graph-parts.js';
+import { at, entryKey, GATES, type Gate, GraphParts } from './graph-parts.js';
 import {
   branchQueueOf,
   bytestreamOf,

@@ -212,7 +212,9 @@ export class EngineDriver implements NfDriver {
     try {
       digest = (await this.newRanges(client, wiring)) ?? (await client.apply(wiring.graph));
     } catch (error) {
-      throw error instanceof Refusal ? explainRefusal(error, wiring) : new DriverError(`engine: ${(error as Error).message}`);
+      throw error instanceof Refusal
+        ? explainRefusal(error, wiring)
+        : new DriverError(`engine: ${(error as Error).message}`);
     }
     if (client !== this.client) return;
     this.applied = wiring;

@@ -25,7 +25,10 @@ export const COMPILED_ABILITIES: ReadonlySet<EngineAbility> = new Set([
 ]);
 
 /** Without its modules beside NFs or its scheduler trees, the data plane would differ from the plan. Errors: `CompileError`. */
-export function refuseWhatIsLacking({ instances, modules = [], schedulers = [] }: NodeSpec, engine: EngineTraits): void {
+export function refuseWhatIsLacking(
+  { instances, modules = [], schedulers = [] }: NodeSpec,
+  engine: EngineTraits,
+): void {
   const able = (ability: string) => (engine.declared as readonly string[]).includes(ability);
   const lacking = modules.findIndex(({ kind }) => kind !== 'queue' && !able(kind));
   if (lacking >= 0) {

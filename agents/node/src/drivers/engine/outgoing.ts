@@ -1,7 +1,7 @@
 import { FLOW_SPACE, type InstanceSpec, NO_OP_INPUT, type OutputSpec, type Target } from '@orrery/contract';
 import type { SplitProbe } from '../nf-driver.js';
 import { CompileError } from './compile-error.js';
-import { at, entryKey, type Gate, GATES, type GraphParts } from './graph-parts.js';
+import { at, entryKey, GATES, type Gate, type GraphParts } from './graph-parts.js';
 import { outputsOf, splitOf } from './names.js';
 import type { Places } from './places.js';
 

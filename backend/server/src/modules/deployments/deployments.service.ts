@@ -115,7 +115,11 @@ export class DeploymentsService implements Deployer {
         return this.accept(plan, null, caller);
       }
       const chain = { chain_id: chainId, version: deployment.version, splits: [asked] };
-      return this.planAndAccept({ chains: [chain] }, (plan) => this.accept(plan, chainId, caller), '/chains/0/splits/0');
+      return this.planAndAccept(
+        { chains: [chain] },
+        (plan) => this.accept(plan, chainId, caller),
+        '/chains/0/splits/0',
+      );
     });
   }
 

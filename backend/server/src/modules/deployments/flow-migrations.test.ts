@@ -183,7 +183,8 @@ describe('an operation that moves flows', () => {
       // What was released is not there any more; the rest is copied, followed while nobody uses it, and released.
       const next = bench((method, instance) => {
         if (method === 'release_flows') released.push(instance);
-        if (method !== 'export_flows') return method === 'release_flows' ? { released: 5, kept: 0 } : agents(method, instance);
+        if (method !== 'export_flows')
+          return method === 'release_flows' ? { released: 5, kept: 0 } : agents(method, instance);
         exports++;
         return { ...portion, rows: exports === 1 ? 5 : 0 };
       }, stored);

@@ -12,9 +12,11 @@ const STEPS: Readonly<Record<MoveStep, (migration: FlowMigration) => string>> = 
 export function whatIsLeft({ from, to, steered, released }: FlowMigration, interrupted: MoveStep | null): string {
   const more = interrupted === null ? '' : ', at least: the server ended while they were being moved';
   if (released > 0) return `; ${released} flows are in ${to} alone${more}`;
-  if (interrupted === 'release-flows') return `; flows may be in ${to} alone: the server ended while they were being removed`;
+  if (interrupted === 'release-flows')
+    return `; flows may be in ${to} alone: the server ended while they were being removed`;
   if (steered > 0) return `; ${steered} flows go to ${to} by now, which has their state, and the others stay${more}`;
-  if (interrupted === 'steer-flows') return `; flows may go to ${to} by now, which has their state, and the others stay`;
+  if (interrupted === 'steer-flows')
+    return `; flows may go to ${to} by now, which has their state, and the others stay`;
   return `; ${from} has all flows, and their packets still go there`;
 }
 
@@ -23,7 +25,8 @@ export function whatIsLeft({ from, to, steered, released }: FlowMigration, inter
  * far, or this server has begun the operation.
  */
 export function interruptedIn({ steps }: Operation): MoveStep | null {
-  const begun = (kind: MoveStep) => steps.some((step) => step.kind === kind && (step.state !== 'pending' || step.started_ms !== null));
+  const begun = (kind: MoveStep) =>
+    steps.some((step) => step.kind === kind && (step.state !== 'pending' || step.started_ms !== null));
   return begun('release-flows') ? 'release-flows' : begun('steer-flows') ? 'steer-flows' : null;
 }
 

@@ -73,8 +73,7 @@ it('names each field that is wrong', () => {
     '/default_config/policy',
     'bad-config',
   ]);
-  const scaledBy = (field: string) =>
-    errorsOf((nf) => (nf.implementations[0]!.cost.scales_with = { field, of: 1 }));
+  const scaledBy = (field: string) => errorsOf((nf) => (nf.implementations[0]!.cost.scales_with = { field, of: 1 }));
   for (const field of ['policy', 'none'])
     expect(scaledBy(field)).toEqual([['/implementations/0/cost/scales_with/field', 'unknown-field']]);
   expect(errorsOf((nf) => nf.attributes.push({ name: 'a', title: 'A', values: [{ value: 'v', title: 'V' }] }))).toEqual(

@@ -119,7 +119,10 @@ describe('ranges of a request', () => {
     const nodes = Array.from({ length: count }, (_, ordinal) => ({
       ...{ kind: 'nf', id: `p.web.${ordinal}`, chain_id: 'p-1', node_id: 'web', ordinal, driver: 'engine' },
     }));
-    make.mockImplementation(async ({ id }) => ({ plan: { id, created_ms: 0, feasible, graph: { nodes } }, text: '{}' }));
+    make.mockImplementation(async ({ id }) => ({
+      plan: { id, created_ms: 0, feasible, graph: { nodes } },
+      text: '{}',
+    }));
   };
 
   it.each([

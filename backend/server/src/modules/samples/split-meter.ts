@@ -47,7 +47,13 @@ export class SplitMeter {
   };
 
   /** `plan`: the running one, which tells where hops lead. */
-  take(source: string, { epoch, clock_ms, splits }: SplitCounters, origin: Origin, plan: Plan | null, nowMs: number): void {
+  take(
+    source: string,
+    { epoch, clock_ms, splits }: SplitCounters,
+    origin: Origin,
+    plan: Plan | null,
+    nowMs: number,
+  ): void {
     this.follow(plan);
     const before = this.sources.get(source);
     const past = before?.epoch === epoch ? before : null;

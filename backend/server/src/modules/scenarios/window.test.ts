@@ -3,7 +3,18 @@ import type { Api } from './api-caller.js';
 import { Window } from './window.js';
 
 const api = {
-  call: async () => ({ items: [{ key: 'a', points: [[0, 1], [1, 3]] }, { key: 'none', points: [] }] }),
+  call: async () => ({
+    items: [
+      {
+        key: 'a',
+        points: [
+          [0, 1],
+          [1, 3],
+        ],
+      },
+      { key: 'none', points: [] },
+    ],
+  }),
 } as unknown as Api;
 
 it('has no mean of what was not sampled', async () => {

@@ -1,6 +1,6 @@
 import { type ClassSlo, type Instance, isPlanned, type Plan, type QueueNode, sampleKey } from '@orrery/contract';
 import { grouped } from '@orrery/planner';
-import { type ClassWay, type Count, packetsAt, type Point, type Task } from './class-ways.js';
+import { type ClassWay, type Count, type Point, packetsAt, type Task } from './class-ways.js';
 import { waysInTurn } from './ways-in-turn.js';
 
 /** An objective between two classes, and the ways of all classes of its chain. */

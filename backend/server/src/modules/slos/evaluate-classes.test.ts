@@ -358,7 +358,12 @@ describe('a chain that is served in turn', () => {
   });
 
   it('is judged by the CPU time of its NFs, of which classes have parts by packets', () => {
-    const figures = { 'a.0': A, 'b.0': { pps: 100, cpu: 0.2 }, 'b.1': { pps: 200, cpu: 0.1 }, 'c.0': { pps: 100, cpu: 0.1 } };
+    const figures = {
+      'a.0': A,
+      'b.0': { pps: 100, cpu: 0.2 },
+      'b.1': { pps: 200, cpu: 0.1 },
+      'c.0': { pps: 100, cpu: 0.1 },
+    };
     // Of NF a, three quarters and one quarter.
     expect(judgedInTurn(CYCLES, figures)).toMatchObject({ measured: expect.closeTo((0.3 + 0.3) / (0.1 + 0.1), 6) });
     expect(judgedInTurn(CYCLES, figures, { driver: 'process' })).toMatchObject({

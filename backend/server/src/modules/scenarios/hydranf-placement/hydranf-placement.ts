@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { observeCores, percentOf } from '../busy-cores.js';
-import { leastDelivered, meanOfAll } from './measured.js';
 import { deployAs, deployChain, takeDown } from '../deploy-chain.js';
 import { type Execution, observe } from '../hydranf-chains/execution.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { ratioOf } from '../ratio.js';
 import { defineScenario, type Stage } from '../scenario.js';
 import { type Layout, layoutOf } from './layout.js';
+import { leastDelivered, meanOfAll } from './measured.js';
 
 const FIRST_PORT = 9501;
 const SOURCE = 'HydraNF Fig. 6.13';

@@ -58,6 +58,9 @@ describe('the layout of a chain', () => {
   });
 
   it('has no mirror without a parallel step', () => {
-    expect(layoutOf({ graph: { nodes: [], edges: [] }, nodes: {} }, 'c')).toMatchObject({ mirror: 'none', crossings: null });
+    expect(layoutOf({ graph: { nodes: [], edges: [] }, nodes: {} }, 'c')).toMatchObject({
+      mirror: 'none',
+      crossings: null,
+    });
   });
 });

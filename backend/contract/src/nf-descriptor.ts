@@ -43,7 +43,7 @@ export const CostProfile = z.strictObject({
   base_latency_us: DelayUs,
   memory_bytes: Bytes,
   scales_with: z
-    .strictObject({ field: z.string().min(1).max(40), of: z.number().positive() })
+    .strictObject({ field: z.string().min(1).max(40), of: z.number().min(0.001).max(1e9) })
     .optional()
     .describe(
       'number in the configuration that the cycles are proportional to; those given are with the value `of`. Absent: none',

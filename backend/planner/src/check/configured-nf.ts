@@ -1,8 +1,9 @@
 import type { ChainDefinition, CostProfile, NfDescriptor } from '@orrery/contract';
 import { effectiveConfig } from './implementation.js';
 
-/** The contract's least. */
-const LEAST_CYCLES = 0.001;
+/** The contract's bounds of a cost. */
+const CYCLES_PER_PACKET = { least: 0.001, most: 1e9 };
+const MOST_CYCLES_PER_BYTE = 1e6;
 
 /** The descriptor with what a packet costs as the chain configures this NF. */
 export function configuredNf(
@@ -24,7 +25,10 @@ function scaled(cost: CostProfile, config: Readonly<Record<string, unknown>>): C
   const factor = Math.max(0, value) / scales_with.of;
   return {
     ...cost,
-    cycles_per_packet: Math.max(LEAST_CYCLES, cost.cycles_per_packet * factor),
-    cycles_per_byte: cost.cycles_per_byte * factor,
+    cycles_per_packet: Math.min(
+      CYCLES_PER_PACKET.most,
+      Math.max(CYCLES_PER_PACKET.least, cost.cycles_per_packet * factor),
+    ),
+    cycles_per_byte: Math.min(MOST_CYCLES_PER_BYTE, cost.cycles_per_byte * factor),
   };
 }

@@ -4,7 +4,10 @@ import { PolicyRules } from './policy-rules.js';
 
 const NF = { chain_id: 'ch-1', node_id: 'nat' };
 const COST = { cycles_per_packet: 100, cycles_per_byte: 0 };
+/** A packet costs what its configuration says. */
+const CHAIN = { chain_id: 'ch-1', definition: { nodes: [{ id: 'nat', kind: 'nf', nf: 'nat', config: { us: 5 } }] } };
 const PLAN = {
+  chains: [CHAIN],
   graph: {
     nodes: [
       { kind: 'nf', ...NF, id: 'nat.0', nf: 'nat', driver: 'engine', server: 'server-1', core: 0, core_share: 0 },
@@ -13,11 +16,11 @@ const PLAN = {
 } as unknown as Plan;
 
 /** Without policies; cores of 1 GHz carry 8.5 million packets per second. */
-function rulesAt(pps: number | null): PolicyRules {
+function rulesAt(pps: number | null, cost: object = COST): PolicyRules {
   return new PolicyRules(
     { of: (_, metric) => (metric === 'pps' ? pps : pps && pps * 800) },
     { all: () => [] } as unknown as ConstructorParameters<typeof PolicyRules>[1],
-    { all: () => [], find: () => ({ implementations: [{ driver: 'engine', cost: COST }] }) as never },
+    { all: () => [], find: () => ({ implementations: [{ driver: 'engine', cost }] }) as never },
     { current: { revision: 1, infrastructure: { servers: [{ id: 'server-1', ghz: 1 }] } } } as never,
   );
 }
@@ -29,4 +32,5 @@ it('refuses to displace an NF without a policy whose load its software does not 
   );
   expect(rulesAt(8e6).softwareFallsShort(PLAN, NF)).toBeNull();
   expect(rulesAt(null).softwareFallsShort(PLAN, NF)).toBeNull();
+  expect(rulesAt(8e6, { ...COST, scales_with: { field: 'us', of: 4 } }).softwareFallsShort(PLAN, NF)).not.toBeNull();
 });

@@ -27,7 +27,8 @@ describe('figures of a run', () => {
   ])('with the bar %j must be %s', (bar, text) => expect(barText({ bar, unit: 's' })).toBe(text));
 
   it('say what is modelled', () => {
-    expect(originText({ modelled: false, note: '' })).toBe('measured');
-    expect(originText({ modelled: true, note: 'the load' })).toBe('modelled: the load');
+    expect(originText({ modelled: false, note: '', here: 1 })).toBe('measured');
+    expect(originText({ modelled: true, note: 'the load', here: 1 })).toBe('modelled: the load');
+    expect(originText({ modelled: false, note: 'the load', here: null })).toBe('not measured: the load');
   });
 });

@@ -26,6 +26,7 @@ export function barText({ bar, unit }: Pick<ScenarioFigure, 'bar' | 'unit'>): st
 }
 
 /** Caveats of a figure. */
-export function originText({ modelled, note }: Pick<ScenarioFigure, 'modelled' | 'note'>): string {
-  return `${modelled ? 'modelled' : 'measured'}${note && `: ${note}`}`;
+export function originText({ modelled, note, here }: Pick<ScenarioFigure, 'modelled' | 'note' | 'here'>): string {
+  const how = here === null ? 'not measured' : modelled ? 'modelled' : 'measured';
+  return `${how}${note && `: ${note}`}`;
 }

@@ -119,6 +119,6 @@ function tell(
 }
 
 function aboutError({ silent }: Outcome): string {
-  if (silent.length > 0) return `not measured: class ${silent.map((c) => c + 1).join(', ')} did not send all the time`;
+  if (silent.length > 0) return `class ${silent.map((c) => c + 1).join(', ')} did not send all the time`;
   return 'sum over classes of the difference between the share that each got and was to get';
 }

@@ -12,7 +12,7 @@ import { setUp } from './setup/main.mjs';
 import { ROOT } from './setup/paths.mjs';
 import { print } from './setup/progress.mjs';
 
-const HELP = `npm run profile [-- [--boards | --nf ID...] [--write]]
+const HELP = `npm run profile [-- [--boards | --nf ID... | --engine] [--write]]
 
 Measures what a packet costs each software NF and each part of the engine on this machine, in cycles of the time stamp
 counter: medians over five runs of orrery-nf-bench and orrery-engine-bench, for packets of 60 and 1514 bytes. The way to a
@@ -22,6 +22,7 @@ board and back is measured over a veth pair in a network namespace of its own.
             resources of the modules are those of fpga/syn/results
   --nf ID   only this software NF, for one that is new or changed; once for each. The figures of the others stay, and so do
             those of the engine
+  --engine  only what the engine itself spends; the figures of the NFs stay
   --write   into agents/nfs/measured.json, agents/engine/measured.json, fpga/measured.json, the descriptors of the NFs and
             the planner's engine-costs.ts`;
 
@@ -86,18 +87,26 @@ function tell(name, { cycles_per_packet, cycles_per_byte }) {
   print(`${name.padEnd(24)} ${String(cycles_per_packet).padStart(5)} cycles per packet, ${cycles_per_byte} per byte`);
 }
 
-/** @param engine null: as it is */
-function writeDown(measured, engine, boards) {
+const asJson = (content) => JSON.stringify(content, null, 2);
+
+function format(files) {
+  execFileSync(resolve(ROOT, 'node_modules/.bin/biome'), ['format', '--write', ...files], { cwd: ROOT });
+}
+
+function writeDownEngine(engine) {
+  const file = resolve(ENGINE, 'measured.json');
+  writeFileSync(file, asJson(engine));
+  writeFileSync(ENGINE_COSTS, engineCosts(engine));
+  format([file]);
+}
+
+function writeDown(measured, boards) {
   const files = [];
   const write = (file, content) => {
-    writeFileSync(file, JSON.stringify(content, null, 2));
+    writeFileSync(file, asJson(content));
     files.push(file);
   };
   write(resolve(NFS, 'measured.json'), measured);
-  if (engine) {
-    write(resolve(ENGINE, 'measured.json'), engine);
-    writeFileSync(ENGINE_COSTS, engineCosts(engine));
-  }
   if (boards) write(resolve(ROOT, 'fpga/measured.json'), boards);
   for (const nf of readdirSync(NFS)) {
     const file = resolve(NFS, nf, 'descriptor.json');
@@ -105,7 +114,7 @@ function writeDown(measured, engine, boards) {
     const descriptor = withCosts(JSON.parse(readFileSync(file, 'utf8')), measured);
     write(file, boards ? withBoard(descriptor, boards, synthesisOf) : descriptor);
   }
-  execFileSync(resolve(ROOT, 'node_modules/.bin/biome'), ['format', '--write', ...files], { cwd: ROOT });
+  format(files);
 }
 
 async function profileAgain(ids, write) {
@@ -113,28 +122,41 @@ async function profileAgain(ids, write) {
   const again = inSoftware();
   for (const id of ids) if (again.nfs[id]) tell(id, softwareCost(again.nfs[id]));
   const measured = withMeasuredAgain(JSON.parse(readFileSync(resolve(NFS, 'measured.json'), 'utf8')), again, ids);
-  if (write) writeDown(measured, null, null);
+  if (write) writeDown(measured, null);
   return 0;
+}
+
+function profileEngine() {
+  const engine = inEngine();
+  for (const [part, cycles] of Object.entries(engine.parts)) tell(`engine, ${part}`, softwareCost(cycles));
+  return engine;
 }
 
 async function main() {
   const flag = { type: 'boolean', default: false };
   const nf = { type: 'string', multiple: true, default: [] };
-  const { values } = readCommandLine({ options: { write: flag, boards: flag, nf, help: flag } }, HELP);
+  const { values } = readCommandLine({ options: { write: flag, boards: flag, nf, engine: flag, help: flag } }, HELP);
   if (values.help) {
     print(HELP);
     return 0;
   }
   if (values.nf.length > 0) return profileAgain(values.nf, values.write);
   await setUp(values.boards ? 'profile-boards' : 'profile');
+  if (values.engine) {
+    const engine = profileEngine();
+    if (values.write) writeDownEngine(engine);
+    return 0;
+  }
   const measured = inSoftware();
   for (const [nf, cycles] of Object.entries(measured.nfs)) tell(nf, softwareCost(cycles));
-  const engine = inEngine();
-  for (const [part, cycles] of Object.entries(engine.parts)) tell(`engine, ${part}`, softwareCost(cycles));
+  const engine = profileEngine();
   const boards = values.boards ? await onBoards() : null;
   for (const [nf, module] of Object.entries(boards?.modules ?? {}))
     tell(`${nf}, board`, boardCost(module, boards.clock_mhz));
-  if (values.write) writeDown(measured, engine, boards);
+  if (values.write) {
+    writeDown(measured, boards);
+    writeDownEngine(engine);
+  }
   return 0;
 }
 

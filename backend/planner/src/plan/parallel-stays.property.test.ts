@@ -100,7 +100,7 @@ describe('mirrors and merges of a parallel chain, while other chains change', ()
         const grown = changes.some(({ before, after }) => before > 0 && after > before);
         if (!grown) expect(next.diff.moved).toEqual([]);
       }),
-      { numRuns: 160, seed: 71 },
+      { numRuns: 160, seed: 5 },
     );
     expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0);
   });

@@ -28,10 +28,10 @@ export async function observe(stage: Stage, plan: Plan, chainId: string, seconds
   const p50 = sampleKey('chain', chainId, 'latency_p50_us');
   const window = await Window.since(stage.api, [...cpuKeys, pps, p50], since);
   const rate = window.median(pps);
-  const cpu = cpuKeys.reduce((sum, key) => sum + window.mean(key), 0);
+  const cpu = window.sumOfMeans(cpuKeys);
   return {
     p50_us: window.median(p50),
-    cpu_us: rate && cpu > 0 ? (1e6 * cpu) / rate : null,
+    cpu_us: rate && cpu ? (1e6 * cpu) / rate : null,
     pps: rate,
     servers: [...new Set(instances.flatMap(({ server }) => server ?? []))],
   };

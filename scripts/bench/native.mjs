@@ -103,11 +103,14 @@ async function overWires(note) {
       for (const [name, start] of Object.entries(PATHS)) {
         note(`${name}, round ${round + 1} of ${ROUNDS}`);
         const path = await start(wires, directory);
-        for (const bytes of [64, 1500]) {
-          const key = `${name} ${bytes}`;
-          results.set(key, [...(results.get(key) ?? []), await measure(wires, path, bytes)]);
+        try {
+          for (const bytes of [64, 1500]) {
+            const key = `${name} ${bytes}`;
+            results.set(key, [...(results.get(key) ?? []), await measure(wires, path, bytes)]);
+          }
+        } finally {
+          for (const child of path.children) await end(child);
         }
-        for (const child of path.children) await end(child);
       }
   } finally {
     await wires.end();

@@ -28,6 +28,7 @@ struct Output {
 struct Unmeasured {
   uint32_t passes = 0;
   uint64_t cycles = 0;
+  uint64_t until_ns = 0;  // CLOCK_MONOTONIC: when the next one times each module at the latest
 };
 
 // A module in its place.

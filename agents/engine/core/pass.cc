@@ -12,8 +12,7 @@ void Pass::set_graph(Graph* graph) {
   graph_ = graph;
   const size_t modules = graph == nullptr ? 0 : graph->by_rank.size();
   ready_.assign((modules + 63) / 64, 0);
-  // A module ends its cycles once itself and once when it is left.
-  charges_.reserve(2 * modules);
+  charges_.reserve(modules);
 }
 
 void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes, const CommonMeta& common) {
@@ -108,24 +107,32 @@ Usage Pass::run(Node& task, uint64_t mark_ns) {
     return {.cycles = mark_ - start, .packets = 0, .bytes = 0};
   }
   const uint64_t bytes = emitted_bytes_;
-  choose_clock(task, packets);
+  choose_clock(task.unmeasured, packets);
   run_to_completion();
   const uint64_t cycles = mark_ - start;
   busy_cycles_ += cycles;
-  if (!measures_) task.unmeasured.cycles += cycles;
-  if (stands_for_ > 1) share_out(task.unmeasured, cycles);
+  Unmeasured& unmeasured = task.unmeasured;
+  if (!measures_) {
+    ++unmeasured.passes;
+    unmeasured.cycles += cycles;
+  } else {
+    if (shares_out_) share_out(unmeasured.cycles, cycles);
+    unmeasured = {.passes = 0, .cycles = 0, .until_ns = now_ns_ + kMostUnmeasuredNs};
+  }
   return {.cycles = cycles, .packets = packets, .bytes = bytes};
 }
 
-void Pass::choose_clock(Node& task, uint32_t packets) {
-  measures_ = packets < kBatchSize || ++task.unmeasured.passes == kFullPassesEach;
-  stands_for_ = packets < kBatchSize || !measures_ ? 1 : kFullPassesEach;
+void Pass::choose_clock(const Unmeasured& unmeasured, uint32_t packets) {
+  const bool full = packets >= kBatchSize;
+  measures_ = !full || unmeasured.passes + 1 == kFullPassesEach || now_ns_ >= unmeasured.until_ns;
+  stands_for_ = full ? unmeasured.passes + 1 : 1;
+  shares_out_ = measures_ && unmeasured.passes != 0;
 }
 
-// Charges modules for the passes that this one stands for, in proportion to what they used in this one.
-void Pass::share_out(Unmeasured& unmeasured, uint64_t cycles) {
-  const double ratio = static_cast<double>(unmeasured.cycles) / static_cast<double>(std::max<uint64_t>(cycles, 1));
-  uint64_t left = unmeasured.cycles;
+// Charges modules for passes that were not measured, in proportion to what they used in this one.
+void Pass::share_out(uint64_t unmeasured_cycles, uint64_t cycles) {
+  const double ratio = static_cast<double>(unmeasured_cycles) / static_cast<double>(std::max<uint64_t>(cycles, 1));
+  uint64_t left = unmeasured_cycles;
   for (const Charge& charge : charges_) {
     const auto share = std::min(left, static_cast<uint64_t>(ratio * static_cast<double>(charge.cycles)));
     charge.counters->cycles += share;
@@ -133,7 +140,6 @@ void Pass::share_out(Unmeasured& unmeasured, uint64_t cycles) {
   }
   if (!charges_.empty()) charges_.back().counters->cycles += left;
   charges_.clear();
-  unmeasured = {};
 }
 
 void Pass::run_timer(Node& timed) {
@@ -141,6 +147,7 @@ void Pass::run_timer(Node& timed) {
   now_ns_ = clock_.ns(start);
   measures_ = true;
   stands_for_ = 1;
+  shares_out_ = false;
   node_ = &timed;
   timed.module->on_timer(*this);
   run_to_completion();

@@ -46,7 +46,7 @@ class Pass {
   // Of full batches most passes time only the whole: to read the counter after each module would cost as much as a
   // short module. The next pass that times each module stands for them.
   bool measures() const { return measures_; }
-  // For how many passes this one stands. Precondition: measures().
+  // For how many passes of full batches this one stands. Precondition: measures().
   uint32_t stands_for() const { return stands_for_; }
 
   // Reads the clock when a module has done its work and is about to pass packets on, and ends its cycles there: what it
@@ -104,6 +104,8 @@ class Pass {
   static constexpr Output kNoOutput{};
   // A prime, so that what repeats itself in few batches is seen as often as it happens.
   static constexpr uint32_t kFullPassesEach = 7;
+  // Much less than the period in which figures are read.
+  static constexpr uint64_t kMostUnmeasuredNs = 10'000'000;
 
   // What a module used in a pass that stands for others.
   struct Charge {
@@ -114,15 +116,20 @@ class Pass {
   const Output& output(uint8_t gate) const { return gate < node_->outputs.size() ? node_->outputs[gate] : kNoOutput; }
   void emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes, const CommonMeta& common);
   void emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count);
-  void choose_clock(Node& task, uint32_t packets);
-  void share_out(Unmeasured& unmeasured, uint64_t cycles);
+  void choose_clock(const Unmeasured& unmeasured, uint32_t packets);
+  void share_out(uint64_t unmeasured_cycles, uint64_t cycles);
   void run_to_completion();
   void process_pending(Pending& pending, uint8_t input);
   Node* next_ready();
   Node* finish_module();
   void charge_until(uint64_t tsc) {
-    if (stands_for_ > 1) charges_.push_back({&node_->module->counters, tsc - mark_});
-    node_->module->counters.cycles += tsc - mark_;
+    ModuleCounters* counters = &node_->module->counters;
+    counters->cycles += tsc - mark_;
+    if (shares_out_ && !charges_.empty() && charges_.back().counters == counters) {
+      charges_.back().cycles += tsc - mark_;
+    } else if (shares_out_) {
+      charges_.push_back({counters, tsc - mark_});
+    }
     mark_ = tsc;
   }
   void flush_free();
@@ -135,7 +142,8 @@ class Pass {
   bool ended_ = false;  // the module that runs has ended its cycles itself
   bool measures_ = true;
   uint32_t stands_for_ = 1;
-  std::vector<Charge> charges_;  // of this pass, if it stands for others
+  bool shares_out_ = false;      // modules are charged for other passes, too
+  std::vector<Charge> charges_;  // of this pass, if it shares out
   uint64_t emitted_packets_ = 0;
   uint64_t emitted_bytes_ = 0;
   uint64_t busy_cycles_ = 0;

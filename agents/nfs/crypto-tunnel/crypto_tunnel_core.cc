@@ -103,7 +103,7 @@ class CryptoTunnel final : public NfCore {
   // A session in which packets are sent stays where it is, for two instances must not count on from one number: the
   // next session here is later than it. What was received is not received again.
   std::unique_ptr<StateImport> prepare_import(const json& state, KnownFlows) override {
-    return import_at_once([this, sessions = imported(state, unix_time_s(), config_.session_packets)] {
+    return import_at_once([this, sessions = imported(state, unix_time_s())] {
       outbound_.end_after(sessions.outbound_spi);
       for (const auto& [spi, window] : sessions.inbound)
         if (spi != 0) inbound_.import(spi, window, crypto_, shared_, config_.tunnel);

@@ -24,9 +24,8 @@ struct Sessions {
 nlohmann::json exported(const Sessions& sessions);
 
 // Sessions are named for the time at which they begin, so one that is named for much later than `now_s` (since 1970)
-// is none of this tunnel: it would leave no names, or close the tunnel to all that begin before. `session_packets`: of
-// the configuration, to which the latest one received keeps. Throws ConfigError.
-Sessions imported(const nlohmann::json& state, uint32_t now_s, uint32_t session_packets);
+// is none of this tunnel: it would leave no names, or close the tunnel to all that begin before. Throws ConfigError.
+Sessions imported(const nlohmann::json& state, uint32_t now_s);
 
 // By how much clocks of two ends may differ, and names may have run ahead where sessions begin faster than seconds
 // pass.

@@ -84,6 +84,11 @@ void BackendPool::assign(Connection& connection, const FlowTuple& key, uint8_t b
   ++figures_[backend].connections;
 }
 
+void BackendPool::renew(Connection& connection, const FlowTuple& key) const {
+  connection.is_counted_failure = false;
+  connection.era = era_of(service_of(connection.backend, key));
+}
+
 void BackendPool::admit(Connection& connection, const FlowTuple& key, uint8_t backend) {
   connection.backend = backend;
   connection.era = era_of(service_of(backend, key));

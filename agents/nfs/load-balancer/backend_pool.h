@@ -49,7 +49,9 @@ class BackendPool {
   // The connection is this back end's from now on. Precondition: it is no other's.
   void assign(Connection& connection, const FlowTuple& key, uint8_t backend);
   void release(const Connection& connection) { --figures_[connection.backend].open; }
-  // The same for a connection that came from elsewhere with its back end.
+  // What the connection shows of its back end is evidence from now on.
+  void renew(Connection& connection, const FlowTuple& key) const;
+  // The same as assign() for a connection that came from elsewhere with its back end.
   void admit(Connection& connection, const FlowTuple& key, uint8_t backend);
   void count_open(const Connection& connection) { ++figures_[connection.backend].open; }
 

@@ -202,6 +202,21 @@ TEST(LoadBalancer, WhereAllBackEndsLookFailedAllAreUsed) {
   EXPECT_EQ(clients.states(), std::set<std::string>{"up"});
 }
 
+// A client uses its port again, for which the back end has failed and recovered meanwhile.
+TEST(LoadBalancer, AConnectionThatBeginsAnewIsEvidenceOfToday) {
+  Clients clients(config(1, 4, {{"max_failures", 1}, {"min_successes", 1}, {"retry_after_s", 1}}));
+  const FrameSpec again = request(80, 4, 0x0b000001);
+  clients.exchange(again, kTcpSyn, kAccepts);
+  clients.exchange(again, kTcpRst, 0);
+  clients.connect(80, kRefuses);
+  EXPECT_EQ(clients.states(), std::set<std::string>{"failed"});
+  clients.now_ns += 2 * kSecond;
+  clients.connect(80, kAccepts);
+  EXPECT_EQ(clients.states(), std::set<std::string>{"up"});
+  clients.exchange(again, kTcpSyn, kRefuses);
+  EXPECT_EQ(clients.states(), std::set<std::string>{"failed"});
+}
+
 // A SYN that no back end takes, such as one with a wrong checksum, and an acknowledgement behind it.
 TEST(LoadBalancer, AResetOfWhatIsNoSynIsNoRefusal) {
   Clients clients(config(1, 4, {{"max_failures", 1}}));

@@ -110,6 +110,7 @@ void LoadBalancer::note_unreachable(Connection& connection, const FlowTuple& key
     pool_.count_failure(connection, key, now_ns);
   } else if (key.proto != kProtoTcp) {
     connection.state = ConnectionState::kOpening;
+    pool_.renew(connection, key);
   }
 }
 

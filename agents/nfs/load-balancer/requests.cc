@@ -102,8 +102,11 @@ std::optional<DropReason> LoadBalancer::follow(Connections::Entry& entry, const 
       now_ns - entry.last_seen_ns >= kLeastRetransmissionNs)
     pool_.count_silence(connection, key, entry.last_seen_ns, now_ns);
   const bool begins_anew = syn && connection.state == ConnectionState::kClosing;
-  if (begins_anew) connection.is_counted_failure = false;
-  if (!pool_.may_stay(connection, key, begins_anew) && !move(connection, key, now_ns)) return kNoBackend;
+  if (!pool_.may_stay(connection, key, begins_anew)) {
+    if (!move(connection, key, now_ns)) return kNoBackend;
+  } else if (begins_anew) {
+    pool_.renew(connection, key);
+  }
   connection.state = after_request(connection.state, segment, sees_replies());
   return std::nullopt;
 }

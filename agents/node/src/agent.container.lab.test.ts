@@ -174,7 +174,7 @@ describe.skipIf(missing !== null)(
       expect(state.container).toMatchObject({ restarts: 0, memory_bytes: expect.any(Number) });
       const { samples } = await lab.server.next('samples', ({ samples: { instances } }) => {
         const nat = instances.find(({ instance_id }) => instance_id === NAT);
-        return nat !== undefined && nat.packets_in === 21 && nat.cpu_share > 0;
+        return nat !== undefined && nat.packets_in === 21 && (nat.cpu_share ?? 0) > 0;
       });
       expect(samples.instances.map(({ instance_id }) => instance_id)).toEqual(['lin.fw.0', NAT, 'lin.mon.0']);
 

@@ -18,7 +18,7 @@ export const InstanceSample = z.strictObject({
   bytes_out: z.int().min(0),
   drops: z.record(z.string().max(60), z.int().min(0)).describe('by reason'),
   queue_depth: z.int().min(0),
-  cpu_share: z.number().min(0).describe('share of one core over the interval'),
+  cpu_share: z.number().min(0).nullable().describe('share of one core over the interval; null: not measured'),
   latency_ns: SparseHistogram.describe('from entering the queue to leaving the NF, over the interval'),
 });
 export type InstanceSample = z.infer<typeof InstanceSample>;

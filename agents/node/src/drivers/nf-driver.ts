@@ -174,3 +174,11 @@ export interface HostedDriver extends NfDriver {
   /** What an instance is made from; unchanged if only its wiring changes. */
   digest(instance: InstanceSpec): string;
 }
+
+/** What is measured of an instance beside the engine. */
+export interface HostedFigure {
+  /** By reason; they never fall. */
+  drops: Record<string, number>;
+  /** Of one core; null: not known. */
+  cpu_share: number | null;
+}

@@ -8,12 +8,16 @@ const SESSION = 3;
 const TIMES = [11, 12, 13, 14];
 
 /**
- * CPU time of the processes in a session, with their children that have ended; null where there is none. It falls when a
- * process ends that its parent does not wait for.
+ * CPU time in ns of the processes in each session, with their children that have ended. It falls when a process ends that
+ * its parent does not wait for.
  */
-export function sessionCpuNs(session: number): number | null {
-  const times = processes().flatMap((fields) => (Number(fields[SESSION]) === session ? [ticksOf(fields)] : []));
-  return times.length === 0 ? null : times.reduce((sum, ticks) => sum + ticks, 0) * NS_PER_TICK;
+export function cpuOfSessions(): Map<number, number> {
+  const sessions = new Map<number, number>();
+  for (const fields of processes()) {
+    const session = Number(fields[SESSION]);
+    sessions.set(session, (sessions.get(session) ?? 0) + ticksOf(fields) * NS_PER_TICK);
+  }
+  return sessions;
 }
 
 const ticksOf = (fields: readonly string[]) => TIMES.reduce((sum, field) => sum + Number(fields[field]), 0);

@@ -11,7 +11,7 @@ import type { ProgramInstance } from '../legacy/program-instance.js';
 import { ProgramRunner } from '../legacy/program-runner.js';
 import { ProgramUsage } from '../legacy/program-usage.js';
 import type { Programs } from '../legacy/programs.js';
-import { type Change, DriverError, type FlowDriver, type HostedDriver } from '../nf-driver.js';
+import { type Change, DriverError, type FlowDriver, type HostedDriver, type HostedFigure } from '../nf-driver.js';
 import { INSTANCE_LABEL } from './container-config.js';
 import { ContainerHousing } from './container-housing.js';
 import type { ContainerInstance } from './container-instance.js';
@@ -46,7 +46,6 @@ type Instance = HostedInstances<Contained>['all'][number];
 const READ_LIMIT_MS = 100;
 const SWEEP_PAUSE_MS = 30_000;
 const DETAIL_LIMIT_CHARS = 1000;
-const NO_FIGURES = { drops: {}, cpu_share: 0 };
 
 /** If Docker goes away during a request, the request is repeated on its return. */
 const ignore = () => undefined;
@@ -153,13 +152,13 @@ export class ContainerDriver implements HostedDriver {
     await Promise.race([read, sleep(READ_LIMIT_MS, undefined, { ref: false })]);
   }
 
-  /** Last figures read of an instance; none if it runs elsewhere. */
-  figures(instanceId: string): { drops: Record<string, number>; cpu_share: number } {
-    if (!this.instances.has(instanceId)) return NO_FIGURES;
+  /** Last figures read of an instance. */
+  figures(instanceId: string): HostedFigure | null {
+    if (!this.instances.has(instanceId)) return null;
     const { running } = this.instances.get(instanceId);
     if (running && !isNf(running)) return { drops: {}, cpu_share: this.shareOf(instanceId, running) };
     const { drops } = this.runner.totalOf(instanceId);
-    return { drops, cpu_share: running?.cpu_share ?? 0 };
+    return { drops, cpu_share: running?.cpu_share ?? null };
   }
 
   /** Leaves the containers unchanged for the next agent, or removes them with their interfaces. */
@@ -183,7 +182,7 @@ export class ContainerDriver implements HostedDriver {
     const { restarts, running } = instance;
     const { nf } = containerNames(this.options.node, instanceId);
     const found = await this.docker.inspect(nf).catch(() => null);
-    const { cpu_share } = this.figures(instanceId);
+    const cpu_share = this.figures(instanceId)?.cpu_share ?? null;
     const container = { id: found?.id ?? null, restarts, cpu_share, memory_bytes: await this.memoryOf(nf) };
     return { ...(await this.programs.stateOf(instance, running && !isNf(running) ? running : null)), container };
   }
@@ -191,12 +190,14 @@ export class ContainerDriver implements HostedDriver {
   /** Containers of programs that run. */
   private runningPrograms(): string[] {
     return this.instances.all.flatMap(({ running, record: { instance_id } }) =>
-      running && !isNf(running) ? [containerNames(this.options.node, instance_id).nf] : [],
+      running && !isNf(running) && running.programPid !== null
+        ? [containerNames(this.options.node, instance_id).nf]
+        : [],
     );
   }
 
-  private shareOf(instanceId: string, program: ProgramInstance): number {
-    return program.isSilent ? 0 : this.usage.shareOf(containerNames(this.options.node, instanceId).nf);
+  private shareOf(instanceId: string, { programPid }: ProgramInstance): number | null {
+    return programPid === null ? null : this.usage.shareOf(containerNames(this.options.node, instanceId).nf);
   }
 
   private async memoryOf(container: string | null): Promise<number | null> {

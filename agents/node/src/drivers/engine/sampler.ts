@@ -1,5 +1,5 @@
 import type { BoardSample, EngineStats, InstanceSample, NodeSamples } from '@orrery/contract';
-import type { Wiring } from '../nf-driver.js';
+import type { HostedFigure, Wiring } from '../nf-driver.js';
 import { type Reading, reading, sampleBetween } from './sample.js';
 
 export interface StatsSource {
@@ -17,11 +17,12 @@ export interface BoardFigures {
   drops(instanceId: string): Record<string, number>;
 }
 
-/** Figures of NFs beside the engine, which it does not count. Their drops never fall. */
+/** Figures of NFs beside the engine, which it does not count. */
 export interface HostedFigures {
   /** Reads them; resolves soon, even if an NF is slow. */
   refresh(): Promise<void>;
-  figures(instanceId: string): { drops: Record<string, number>; cpu_share: number };
+  /** Null: the instance runs elsewhere. */
+  figures(instanceId: string): HostedFigure | null;
 }
 
 const NS_PER_MS = 1e6;
@@ -100,14 +101,11 @@ export class Sampler {
   }
 
   private withOwnFigures(sample: InstanceSample): InstanceSample {
-    const own = this.hosted.map((it) => it.figures(sample.instance_id));
+    const [own] = this.hosted.flatMap((it) => it.figures(sample.instance_id) ?? []);
     return {
       ...sample,
-      cpu_share: own.reduce((sum, { cpu_share }) => sum + cpu_share, sample.cpu_share),
-      drops: Object.assign(
-        { ...sample.drops, ...this.boards.drops(sample.instance_id) },
-        ...own.map(({ drops }) => drops),
-      ),
+      cpu_share: own ? own.cpu_share : sample.cpu_share,
+      drops: { ...sample.drops, ...this.boards.drops(sample.instance_id), ...own?.drops },
     };
   }
 }

@@ -41,6 +41,11 @@ export class ProgramInstance implements RunningInstance {
     this.ended = Promise.race([unheld, ...(over ? [over] : [])]).finally(() => this.heartbeat?.stop());
   }
 
+  /** Null: the kernel does the work. */
+  get programPid(): number | null {
+    return this.program?.pid ?? null;
+  }
+
   get pid(): number {
     return (this.program ?? this.held.holder).pid;
   }

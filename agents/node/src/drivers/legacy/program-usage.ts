@@ -16,7 +16,7 @@ export interface UsageSource {
 
 /** CPU time that programs of legacy NFs take, each known by the name that its source has for it. */
 export class ProgramUsage {
-  private readonly last = new Map<string, Reading & { share: number }>();
+  private readonly last = new Map<string, Reading & { share: number | null }>();
   private readonly asked = new Map<string, number>();
 
   constructor(
@@ -24,9 +24,9 @@ export class ProgramUsage {
     private readonly clock: () => number = monotonicMs,
   ) {}
 
-  /** Fraction of one core over the interval between the last two readings; 0 while its source does not tell. */
-  shareOf(program: string): number {
-    return this.last.get(program)?.share ?? 0;
+  /** Fraction of one core over the interval between the last two readings; null while it is not known. */
+  shareOf(program: string): number | null {
+    return this.last.get(program)?.share ?? null;
   }
 
   /** Asks for each of these at most once a second, and forgets all others. */
@@ -55,8 +55,10 @@ export class ProgramUsage {
 
   /** A program that was started anew counts from zero. */
   private take(program: string, now: Reading): void {
+    // Forgotten in the meantime.
+    if (!this.asked.has(program)) return;
     const before = this.last.get(program);
-    const grown = before ? (now.cpu_ns - before.cpu_ns) / ((now.at_ms - before.at_ms) * NS_PER_MS) : 0;
-    this.last.set(program, { ...now, share: Number.isFinite(grown) ? Math.max(0, grown) : 0 });
+    const grown = before ? (now.cpu_ns - before.cpu_ns) / ((now.at_ms - before.at_ms) * NS_PER_MS) : null;
+    this.last.set(program, { ...now, share: grown === null ? null : Math.max(0, grown) });
   }
 }

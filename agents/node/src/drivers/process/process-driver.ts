@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { AgentCapabilities, InstanceSpec, LegacyProgram } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
-import { sessionCpuNs } from '../../platform/session-cpu.js';
+import { cpuOfSessions } from '../../platform/session-cpu.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
 import { processDigest } from '../instance-digest.js';
@@ -12,7 +12,7 @@ import { ProgramRunner } from '../legacy/program-runner.js';
 import { ProgramUsage } from '../legacy/program-usage.js';
 import type { Programs } from '../legacy/programs.js';
 import type { InstalledNf } from '../legacy/registry.js';
-import { type Change, DriverError, type HostedDriver } from '../nf-driver.js';
+import { type Change, DriverError, type HostedDriver, type HostedFigure } from '../nf-driver.js';
 import { HostHousing } from './host-housing.js';
 
 /** Runs NFs that are unmodified programs between two interfaces ("legacy" in E2 3.6), and keeps them running. */
@@ -21,11 +21,13 @@ export class ProcessDriver implements HostedDriver {
   readonly nfs: readonly string[];
   readonly instances: HostedInstances<ProgramInstance>;
   private readonly runner: ProgramRunner;
-  /** By the program's process, which leads its session. */
+  /** By session, whose first process is that of the program. */
+  private sessions: ReadonlyMap<number, number> | null = null;
   private readonly usage = new ProgramUsage({
     usage: async (pid) => {
-      const cpu_ns = sessionCpuNs(Number(pid));
-      if (cpu_ns === null) throw new Error('the program has ended');
+      this.sessions ??= cpuOfSessions();
+      const cpu_ns = this.sessions.get(Number(pid));
+      if (cpu_ns === undefined) throw new Error('the program has ended');
       return { cpu_ns };
     },
   });
@@ -84,13 +86,14 @@ export class ProcessDriver implements HostedDriver {
 
   /** Reads what programs use. */
   async refresh(): Promise<void> {
-    await this.usage.refresh(this.instances.all.flatMap(({ running }) => (running ? [String(running.pid)] : [])));
+    this.sessions = null;
+    await this.usage.refresh(this.instances.all.flatMap(({ running }) => running?.programPid?.toString() ?? []));
   }
 
-  /** Last figures read of an instance; none if it runs elsewhere. */
-  figures(instanceId: string): { drops: Record<string, number>; cpu_share: number } {
-    const running = this.instances.has(instanceId) ? this.instances.get(instanceId).running : null;
-    return { drops: {}, cpu_share: running ? this.usage.shareOf(String(running.pid)) : 0 };
+  figures(instanceId: string): HostedFigure | null {
+    if (!this.instances.has(instanceId)) return null;
+    const pid = this.instances.get(instanceId).running?.programPid;
+    return { drops: {}, cpu_share: pid ? this.usage.shareOf(String(pid)) : null };
   }
 
   /** Leaves the processes running for the next agent, or stops them and removes their interfaces. */

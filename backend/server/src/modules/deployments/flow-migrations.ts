@@ -206,7 +206,7 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
   private async carryOut(operation: Operation, run: Run): Promise<void> {
     const migration = operation.migration!;
     const { signal } = run.cancel;
-    const tookMs = () => Math.max(0, Date.now() - operation.started_ms);
+    const tookMs = () => Math.max(1, Date.now() - operation.started_ms);
     const interrupted = interruptedIn(operation);
     let latest = operation;
     /** What attempts before this one have done. */
@@ -227,11 +227,11 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
       recordedMs = forwardMs;
       await this.put(latest);
     };
-    for (;;) {
+    let moved: Awaited<ReturnType<typeof moveFlows>> | null = null;
+    while (!moved) {
       try {
         const steering = migration.steer ? this.steering(migration, signal) : null;
-        const { counts, in_use } = await moveFlows(this.ends(migration, signal), migration, steering, PACE, progress);
-        return await this.end(latest, afterAttempts(before, counts), in_use, tookMs());
+        moved = await moveFlows(this.ends(migration, signal), migration, steering, PACE, progress);
       } catch (error) {
         if (this.closing) return;
         const why = (error as Error).message;
@@ -247,6 +247,7 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
         await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
+    await this.end(latest, afterAttempts(before, moved.counts), moved.in_use, tookMs());
   }
 
   private ends({ from, to }: FlowMigration, signal: AbortSignal): FlowEnds {

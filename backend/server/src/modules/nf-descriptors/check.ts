@@ -139,12 +139,13 @@ function forwardingErrors({ forwarding, preserves }: LegacyProgram, descriptor: 
 
 /** Costs can only be proportional to a number that chains can set. */
 function scaleErrors({ implementations, config_schema: { properties } }: NfDescriptor): FieldError[] {
-  const { scales_with } = implementations[0]!.cost;
-  const schema = scales_with && ((properties ?? {}) as Record<string, unknown>)[scales_with.field];
-  const type = typeof schema === 'object' && schema !== null && 'type' in schema ? schema.type : null;
-  if (!scales_with || type === 'integer' || type === 'number') return [];
-  const pointer = '/implementations/0/cost/scales_with/field';
-  return [at(pointer, `must be a number in /config_schema, which ${scales_with.field} is not`, 'unknown-field')];
+  return implementations.flatMap(({ cost: { scales_with } }, i) => {
+    const schema = scales_with && ((properties ?? {}) as Record<string, unknown>)[scales_with.field];
+    const type = typeof schema === 'object' && schema !== null && 'type' in schema ? schema.type : null;
+    if (!scales_with || type === 'integer' || type === 'number') return [];
+    const pointer = `/implementations/${i}/cost/scales_with/field`;
+    return [at(pointer, `must be a number in /config_schema, which ${scales_with.field} is not`, 'unknown-field')];
+  });
 }
 
 /** What only an NF that knows Orrery could do. */

@@ -74,7 +74,7 @@ export class CounterRates {
       put('out_bps', (8 * delta(now.bytes_out, past?.bytes_out)) / seconds);
       put('drops_pps', delta(total(now.drops), past && total(past.drops)) / seconds);
       put('full_pps', delta(now.drops[QUEUE_FULL] ?? 0, past?.drops[QUEUE_FULL]) / seconds);
-      put('cpu', now.cpu_share);
+      if (now.cpu_share !== null) put('cpu', now.cpu_share);
       put('queue', now.queue_depth);
       const p50 = percentileNs(now.latency_ns, 50);
       const p99 = percentileNs(now.latency_ns, 99);

@@ -51,7 +51,6 @@ export function waysInTurn(plan: Plan, chainId: string, chainName: string): Map<
 function taskOf({ id, node_id, server, core, driver }: Instance, point: Point): Task {
   const { taken, served } = packetsAt('nf', [id]);
   const cpu = sampleKey('instance', id, 'cpu');
-  const isKnown = driver === 'engine' || driver === 'container';
   return {
     queue: {
       id,
@@ -63,8 +62,6 @@ function taskOf({ id, node_id, server, core, driver }: Instance, point: Point): 
     },
     nfs: [{ point, cpu }],
     cpu,
-    unknownCpu: isKnown ? null : `the CPU time of ${node_id} is not measured: it runs ${PLACES[driver]}`,
+    unknownCpu: driver === 'board' ? `the CPU time of ${node_id} is not measured: it runs on a board` : null,
   };
 }
-
-const PLACES = { process: 'as a program of its own', board: 'on a board' } as const;

@@ -4,7 +4,7 @@ import { storedPlanQuery, useChains, useDeployments, useOperations } from '../..
 import { useMay } from '../../shared/api/session.js';
 import { lastSwitch, type RunSwitch } from '../../shared/chain/run-switches.js';
 import { type PredictedLatency, predictedLatency } from '../../shared/plan/predicted-latency.js';
-import { type ChainRow, chainRows, otherExecution } from './chain-rows.js';
+import { type ChainRow, chainRows } from './chain-rows.js';
 import { type MeasuredLatency, useMeasuredBefore } from './measured-before.js';
 import { type Trial, type TrialResult, useTrials } from './other-executions.js';
 
@@ -52,7 +52,10 @@ export function useKnownChains(selectedOf: (rows: readonly ChainRow[]) => ChainR
     const plan = row.deployment ? planOf(row.deployment) : undefined;
     const tried = (execution: Execution) => triedIn(trials, results, row.id, execution);
     const running = row.execution && plan ? ofPlan(row.id, plan) : null;
-    const inOf = (execution: Execution) => (row.execution === execution && running ? running : tried(execution));
+    const inOf = (execution: Execution): InExecution => {
+      if (row.execution !== execution || !running) return tried(execution);
+      return row.canGain ? { ...running, predicted: tried(execution).predicted } : running;
+    };
     return {
       row,
       plan,
@@ -63,7 +66,10 @@ export function useKnownChains(selectedOf: (rows: readonly ChainRow[]) => ChainR
   return { chains, deployments, known, selected: known.find(({ row }) => row === selected) };
 }
 
-/** What is planned to compare a chain with: the other execution of one that could gain, and both of the selected draft. */
+/**
+ * What is planned to compare a chain with: both executions of one that could gain and of the selected draft. That in which
+ * it runs, too, because the model is calibrated anew all the time, and only predictions of one calibration compare.
+ */
 function trialsOf(
   { id, execution, canGain, deployment }: ChainRow,
   isSelected: boolean,
@@ -76,8 +82,8 @@ function trialsOf(
     revision: deployment ? 0 : revision,
     execution: wanted,
   });
-  if (execution) return canGain ? [trial(otherExecution(execution))] : [];
-  return isSelected && !deployment ? [trial('sequential'), trial('parallel')] : [];
+  const isCompared = execution ? canGain : isSelected && !deployment;
+  return isCompared ? [trial('sequential'), trial('parallel')] : [];
 }
 
 function triedIn(

@@ -11,7 +11,7 @@ import classes from './switch-run.module.css';
 
 interface RunEffectProps {
   readonly plan: Plan;
-  /** What runs. */
+  /** The chain as it runs. */
   readonly base: Plan;
   readonly chainId: string;
 }

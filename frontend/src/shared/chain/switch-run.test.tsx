@@ -56,10 +56,15 @@ const operation = (id: string, execution: string | undefined, from_version: numb
 });
 
 /** The server's answers, and what was asked of it. */
-function serve({ operations = [] as object[], plan = planOf('pn-2', 'parallel') }) {
+function serve({
+  operations = [] as object[],
+  plan = planOf('pn-2', 'parallel'),
+  now = planOf('now', 'sequential', { feasible: false }),
+}) {
   const bodies: { name: string; body: unknown }[] = [];
   vi.mocked(call).mockImplementation((async (name: string, input: { body: unknown }) => {
     if (name === 'listOperations') return { items: operations, total: operations.length };
+    if (name === 'previewPlan') return now;
     bodies.push({ name, body: input.body });
     return name === 'createPlan' ? plan : { id: 'op-9' };
   }) as unknown as typeof call);
@@ -104,6 +109,20 @@ describe('changing how a running chain runs', { timeout: 60_000 }, () => {
       chains: [{ chain_id: 'ch-1', version: 2, execution: 'parallel' }],
     });
     expect(bodies[1]!.body).toEqual({ plan_id: 'pn-2' });
+  });
+
+  it('compares with what the chain would take now, not with what was predicted when it was deployed', async () => {
+    const taking = (mean_us: number) => ({
+      classes: [{ chain_id: 'ch-1', rate_bps: 1, mean_us, p99_us: 2 * mean_us }],
+    });
+    serve({
+      plan: planOf('pn-2', 'parallel', taking(150)),
+      now: planOf('now', 'sequential', taking(200)),
+    });
+    show('operator', { plan: planOf('pn-1', 'sequential', taking(311)) });
+    await userEvent.click(screen.getByRole('button', { name: 'Run in parallel' }));
+    const row = await screen.findByRole('row', { name: /Shorter by/ });
+    await waitFor(() => expect(row.textContent).toContain('25'));
   });
 
   it('says why it is refused, and deploys nothing', async () => {

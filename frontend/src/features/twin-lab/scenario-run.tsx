@@ -39,7 +39,7 @@ export function RunProgress({ run }: { readonly run: ScenarioRun }) {
             <span className={classes.track}>
               <span style={{ width: `${share * 100}%` }} />
             </span>
-            <Link to="/accelerators">Watch it on Accelerators</Link>
+            {run.scenario_id === 'reconfiguration' && <Link to="/accelerators">Watch it on Accelerators</Link>}
           </>
         )}
       </div>

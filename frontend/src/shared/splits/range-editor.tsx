@@ -1,6 +1,6 @@
 import { NumberInput } from '@mantine/core';
 import { FLOW_SPACE } from '@orrery/contract';
-import { type KeyboardEvent, type PointerEvent, useRef } from 'react';
+import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
 import { colourOf } from '../plan/range-bar.js';
 import { type Cut, rangesOf, roomOf, withBorder } from './range-edits.js';
 import classes from './splits.module.css';
@@ -73,23 +73,44 @@ export function RangeEditor({ instances, cut, onChange }: RangeEditorProps) {
         })}
       </div>
       <div className={classes.typed}>
-        {cut.borders.map((border, index) => {
-          const { lo, hi } = roomOf(cut, index);
-          return (
-            <NumberInput
-              key={between(index)}
-              label={between(index)}
-              value={border}
-              min={lo}
-              max={hi}
-              step={STEP}
-              clampBehavior="blur"
-              allowDecimal={false}
-              onChange={(to) => typeof to === 'number' && to >= lo && to <= hi && move(index, to)}
-            />
-          );
-        })}
+        {cut.borders.map((border, index) => (
+          <BorderInput
+            key={between(index)}
+            label={between(index)}
+            border={border}
+            room={roomOf(cut, index)}
+            onMove={(to) => move(index, to)}
+          />
+        ))}
       </div>
     </>
+  );
+}
+
+interface BorderInputProps {
+  readonly label: string;
+  readonly border: number;
+  readonly room: { readonly lo: number; readonly hi: number };
+  readonly onMove: (to: number) => void;
+}
+
+/** What cannot be the border is refused while it is typed, and gone when the field is left. */
+function BorderInput({ label, border, room: { lo, hi }, onMove }: BorderInputProps) {
+  const [refused, setRefused] = useState<number | string | null>(null);
+  return (
+    <NumberInput
+      label={label}
+      value={refused ?? border}
+      error={refused !== null && `must be from ${lo} to ${hi}`}
+      step={STEP}
+      clampBehavior="none"
+      allowDecimal={false}
+      onChange={(to) => {
+        const fits = typeof to === 'number' && to >= lo && to <= hi;
+        setRefused(fits ? null : to);
+        if (fits) onMove(to);
+      }}
+      onBlur={() => setRefused(null)}
+    />
   );
 }

@@ -36,6 +36,8 @@ export class Convergence {
   lag(node: string): string {
     if (this.isAway(node)) return `${node}: its agent is not connected`;
     const observed = this.fleet.observed(node);
+    const troubled = observed?.instances.find(({ state, detail }) => state !== 'running' && detail !== null);
+    if (troubled) return `${node}: ${troubled.id} is ${troubled.state}: ${troubled.detail}`;
     return `${node}: is at generation ${observed?.generation ?? 0} of ${this.state.desired.nodes[node]?.generation}`;
   }
 

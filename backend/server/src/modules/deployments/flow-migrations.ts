@@ -173,7 +173,7 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     if (unknown) throw refuse(`/flows${unknown.path}`, `flows of ${source.nf} are not known by ${unknown.field}`);
     const steering = steer ? this.steeringOf({ from, to, flows }) : null;
     if (typeof steering === 'string')
-      throw conflict(`${steering} To move flows and steer them by other means, send steer: false.`);
+      throw conflict(`${steering} To copy their state alone, leave their packets where they go (steer: false).`);
     for (const [id, other] of this.moves)
       if ([other.from, other.to].some((end) => end === from || end === to))
         throw conflict(`Operation ${id} moves flows of ${other.from} to ${other.to} now.`);

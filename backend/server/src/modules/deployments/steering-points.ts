@@ -24,7 +24,8 @@ export function steeringBetween(
   const split = splits.find(({ targets }) => [from, to].every((id) => targets.some((it) => it.instance_id === id)));
   if (!split) return `No split leads to both ${from} and ${to}.`;
   const { node_id, at, key, keep_flows } = split;
-  if (at === 'switch') return `Switches split the flows of ${node_id}, and steer by ranges only.`;
+  if (at === 'switch')
+    return `Switches split the flows of ${node_id} by ranges, and send no single flow elsewhere: change its ranges.`;
   if (!keep_flows) return `The split of ${node_id} does not track flows: let flows in progress stay first.`;
   if (return_traffic) return `Replies come to the address of ${from}, which no split can change.`;
   const other = unknownField(flows, key);

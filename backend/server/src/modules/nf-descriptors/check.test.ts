@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { NfDescriptor } from '@orrery/contract';
+import { type LegacyProgram, NfDescriptor } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { isNewer, legacyNfErrors } from './check.js';
 
@@ -39,6 +39,14 @@ it('names each field that is wrong', () => {
   expect(errorsOf((nf, program) => nf.implementations.push({ ...container, program }))).toEqual([
     ['/implementations/1/program', 'bad-implementation'],
   ]);
+  const ofUser = (program: LegacyProgram) => (program.setup[0]![0] = '/opt/nf');
+  expect(errorsOf((_, program) => ofUser(program))).toEqual([]);
+  expect(
+    errorsOf((nf, program) => {
+      nf.implementations.push(container);
+      ofUser(program);
+    }),
+  ).toEqual([[`${PROGRAM}/setup/0/0`, 'bad-command']]);
   expect(errorsOf((nf) => (nf.implementations[0]!.driver = 'engine'))).toEqual([
     ['/implementations/0/driver', 'bad-implementation'],
   ]);

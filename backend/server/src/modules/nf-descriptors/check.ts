@@ -9,6 +9,7 @@ import {
 import { schemaFindings } from '@orrery/planner';
 
 const PROGRAM = '/implementations/0/program';
+const SEEN_IN_CONTAINERS = ['/usr/', '/bin/', '/sbin/'];
 const EXECUTABLE = /^(\/[^\s\0]{1,200}|[A-Za-z0-9][A-Za-z0-9._+-]{0,60})$/;
 
 const at = (pointer: string, detail: string, code: string): FieldError => ({ pointer, detail, code });
@@ -29,7 +30,7 @@ export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
     return [at('/implementations/0/driver', 'must be "process", of kind "software"', 'bad-implementation')];
   if (!program) return [at(PROGRAM, 'is missing: what is it to run?', 'required')];
   return [
-    ...(contained ? containerErrors(contained) : []),
+    ...(contained ? [...containerErrors(contained), ...unseenErrors(program)] : []),
     ...commandErrors(program),
     ...placeholderErrors(program, descriptor),
     ...forwardingErrors(program, descriptor),
@@ -47,6 +48,15 @@ function containerErrors({ kind, driver, program }: Implementation): FieldError[
   if (kind !== 'container' || driver !== 'container')
     return [at(`${AT}/driver`, 'must be "container", of kind "container"', 'bad-implementation')];
   return program ? [at(`${AT}/program`, 'must be absent: it is that of the process', 'bad-implementation')] : [];
+}
+
+/** A container has no programs of its server but those below the folders of hier(7). */
+function unseenErrors(program: LegacyProgram): FieldError[] {
+  return commandsOf(program).flatMap(({ pointer, words: [executable] }) =>
+    executable!.startsWith('/') && !SEEN_IN_CONTAINERS.some((folder) => executable!.startsWith(folder))
+      ? [at(`${pointer}/0`, `must be below ${SEEN_IN_CONTAINERS.join(', ')} to run in a container`, 'bad-command')]
+      : [],
+  );
 }
 
 function commandErrors({ forwarding, setup, command, report }: LegacyProgram): FieldError[] {

@@ -29,13 +29,13 @@ describe('figures', () => {
     const of = figures('streams', { sqli: { cpu_us: null } });
     expect(of('Detectors, CPU of a packet, one reassembly : two').here).toBeNull();
     expect(
-      figures('url', { parsed: { pps: null } })('URLs, packets delivered, the second form : the first').here,
+      figures('url', { parsed: { pps: null } })('URLs, packets delivered, second parser : metadata').here,
     ).toBeNull();
   });
 
   it('require that both forms deliver what is offered', () => {
     const of = figures('metadata', { metadata: { pps: 50 } });
-    expect(of('Branching, packets delivered, the second form : the first')).toMatchObject({
+    expect(of('Branching, packets delivered, metadata : header')).toMatchObject({
       here: 0.5,
       bar: { least: 0.95 },
     });

@@ -34,7 +34,7 @@ export function figuresOf(comparison: ComparisonId, of: (form: string) => Observ
           source: 'E2 Table 3.2: by throughput',
           note: 'of the NFs; the classifier is measured by npm run bench -- native',
         },
-        delivered('Branching', of('metadata'), of('header')),
+        delivered('Branching', 'metadata : header', of('metadata'), of('header')),
       ];
     case 'streams': {
       const alone = [of('ids').cpu_us, of('sqli').cpu_us];
@@ -46,9 +46,9 @@ export function figuresOf(comparison: ComparisonId, of: (form: string) => Observ
           published: 0.75,
           here: ratioOf(of('both').cpu_us, sum),
           source: 'E2 Fig. 3.6, three NFs',
-          note: `${text(sum)} to ${text(of('both').cpu_us)} us: both in one chain, and each in its own`,
+          note: `${text(sum)} to ${text(of('both').cpu_us)} µs: both in one chain, and each in its own`,
         },
-        delivered('Detectors', of('both'), of('ids')),
+        delivered('Detectors', 'both : IDS alone', of('both'), of('ids')),
       ];
     }
     case 'url':
@@ -62,7 +62,7 @@ export function figuresOf(comparison: ComparisonId, of: (form: string) => Observ
           bar: { least: 1, most: null },
           note: figuresText(of('told'), of('parsed')),
         },
-        delivered('URLs', of('parsed'), of('told')),
+        delivered('URLs', 'second parser : metadata', of('parsed'), of('told')),
       ];
   }
 }
@@ -76,7 +76,7 @@ function pathFigures(native: Observed, legacy: Observed): Figure[] {
       here: ratioOf(legacy.p50_us, native.p50_us),
       source: 'E2 Table 3.1',
       bar: { least: 1, most: null },
-      note: `${text(native.p50_us)} to ${text(legacy.p50_us)} us, from the first engine to the exit, on ${serversText(native)} and ${serversText(legacy)}`,
+      note: `${text(native.p50_us)} to ${text(legacy.p50_us)} µs, from the first engine to the exit, on ${placesText(native, legacy)}`,
     },
     {
       ...RATIO,
@@ -93,16 +93,16 @@ function pathFigures(native: Observed, legacy: Observed): Figure[] {
       published: null,
       here: ratioOf(legacy.cpu_us, native.cpu_us),
       bar: { least: 1, most: null },
-      note: `${text(native.cpu_us)} to ${text(legacy.cpu_us)} us of the NFs, without the interfaces to them`,
+      note: `${text(native.cpu_us)} to ${text(legacy.cpu_us)} µs of the NFs, without the interfaces to them`,
     },
-    delivered('NF to NF', legacy, native),
+    delivered('NF to NF', 'raw sockets : native', legacy, native),
   ];
 }
 
-function delivered(name: string, one: Observed, other: Observed): Figure {
+function delivered(name: string, forms: string, one: Observed, other: Observed): Figure {
   return {
     ...RATIO,
-    name: `${name}, packets delivered, the second form : the first`,
+    name: `${name}, packets delivered, ${forms}`,
     published: null,
     here: ratioOf(one.pps, other.pps),
     bar: { least: LEAST_DELIVERED, most: null },
@@ -111,7 +111,7 @@ function delivered(name: string, one: Observed, other: Observed): Figure {
 }
 
 const text = (us: number | null) => (us === null ? '–' : us.toFixed(1));
-const rate = (pps: number | null) => (pps === null ? '–' : `${(pps / 1e3).toFixed(1)} kpps`);
-const serversText = ({ servers }: Observed) => servers.join(' and ') || 'no server';
+const rate = (pps: number | null) => (pps === null ? '–' : `${(pps / 1e3).toFixed(1)} kpkt/s`);
+const placesText = (...all: Observed[]) => [...new Set(all.flatMap(({ servers }) => servers))].join(' and ');
 const figuresText = (one: Observed, other: Observed) =>
-  `p50 ${text(one.p50_us)} to ${text(other.p50_us)} us, CPU ${text(one.cpu_us)} to ${text(other.cpu_us)} us, packets one at a time`;
+  `p50 ${text(one.p50_us)} to ${text(other.p50_us)} µs, CPU ${text(one.cpu_us)} to ${text(other.cpu_us)} µs, packets one at a time`;

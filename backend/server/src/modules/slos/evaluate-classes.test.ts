@@ -287,7 +287,7 @@ describe('a chain that is served in turn', () => {
   }
   type Figures = Readonly<Record<string, NfFigures>>;
   interface Where {
-    readonly driver?: 'engine' | 'process';
+    readonly driver?: 'engine' | 'process' | 'board';
     /** Core of NF c. */
     readonly core?: number;
     /** Replies pass NFs b and c. */
@@ -366,10 +366,11 @@ describe('a chain that is served in turn', () => {
     };
     // Of NF a, three quarters and one quarter.
     expect(judgedInTurn(CYCLES, figures)).toMatchObject({ measured: expect.closeTo((0.3 + 0.3) / (0.1 + 0.1), 6) });
-    expect(judgedInTurn(CYCLES, figures, { driver: 'process' })).toMatchObject({
+    expect(judgedInTurn(CYCLES, figures, { driver: 'process' })).toMatchObject({ measured: expect.closeTo(3, 6) });
+    expect(judgedInTurn(CYCLES, figures, { driver: 'board' })).toMatchObject({
       state: 'no-data',
       measured: null,
-      cause: 'the CPU time of c is not measured: it runs as a program of its own',
+      cause: 'the CPU time of c is not measured: it runs on a board',
     });
   });
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 
-#include "core/packet_meta.h"
 #include "core/pass.h"
+#include "full_batch.h"
 #include "support/json_fields.h"
 #include "udp_frame.h"
 
@@ -33,24 +33,11 @@ class FullSource final : public TaskModule {
     if (pass.now_ns() < due_ns_) return 0;
     due_ns_ = pass.now_ns() + gap_ns_;
     times_.mark(pass.busy_cycles(), kBatchSize);
-    Batch batch;
-    if (rte_pktmbuf_alloc_bulk(pool_, batch.packets, kBatchSize) != 0) {
-      counters.drops[kFirstOwnReason] += kBatchSize;
-      return 0;
-    }
-    for (rte_mbuf* packet : batch.packets) {
-      packet->data_len = bytes_;
-      packet->pkt_len = bytes_;
-      meta_of(packet).reset(arrival_at(pass.now_ns()));
-      std::memcpy(bytes_of(packet), headers_[flow_].data(), kUdpHeaders);
-      if (text_bytes_ != 0) std::memcpy(bytes_of(packet) + kUdpHeaders, text_.data(), text_bytes_);
+    return emit_full_batch(pass, *this, pool_, bytes_, [this](uint8_t* frame) {
+      std::memcpy(frame, headers_[flow_].data(), kUdpHeaders);
+      if (text_bytes_ != 0) std::memcpy(frame + kUdpHeaders, text_.data(), text_bytes_);
       flow_ = (flow_ + 1) % kFlows;
-    }
-    batch.count = kBatchSize;
-    batch.bytes = kBatchSize * bytes_;
-    pass.count_in(batch.count, batch.bytes);
-    pass.emit_all(0, batch);
-    return batch.count;
+    });
   }
 
   Wakeup wakeup() const override { return {.now = true}; }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/packet_meta.h"
 #include "core/pass.h"
+#include "full_batch.h"
 #include "nfs/testing/tcp_frames.h"
 #include "support/checksum.h"
 #include "support/errors.h"
@@ -52,26 +52,14 @@ class SegmentSource final : public TaskModule {
 
   uint32_t poll(Pass& pass) override {
     times_.mark(pass.busy_cycles(), kBatchSize);
-    Batch batch;
-    if (rte_pktmbuf_alloc_bulk(pool_, batch.packets, kBatchSize) != 0) {
-      counters.drops[kFirstOwnReason] += kBatchSize;
-      return 0;
-    }
-    for (rte_mbuf* packet : batch.packets) {
-      packet->data_len = packet->pkt_len = bytes_;
-      meta_of(packet).reset(arrival_at(pass.now_ns()));
-      std::memcpy(bytes_of(packet), segments_[connection_].data(), bytes_);
-      store_be32(bytes_of(packet) + kSequenceAt, sequence_);
+    return emit_full_batch(pass, *this, pool_, bytes_, [this](uint8_t* frame) {
+      std::memcpy(frame, segments_[connection_].data(), bytes_);
+      store_be32(frame + kSequenceAt, sequence_);
       if (++connection_ == kConnections) {
         connection_ = 0;
         sequence_ += bytes_ - kTcpHeaders;
       }
-    }
-    batch.count = kBatchSize;
-    batch.bytes = kBatchSize * bytes_;
-    pass.count_in(batch.count, batch.bytes);
-    pass.emit_all(0, batch);
-    return batch.count;
+    });
   }
 
   Wakeup wakeup() const override { return {.now = true}; }

@@ -10,6 +10,7 @@
 #include "core/engine.h"
 #include "core/packet_meta.h"
 #include "core/pass.h"
+#include "full_batch.h"
 #include "graphs.h"
 #include "support/json_fields.h"
 #include "udp_frame.h"
@@ -39,24 +40,12 @@ class FlowSource final : public TaskModule {
   void process(Pass&, Batch&, uint8_t) override {}
 
   uint32_t poll(Pass& pass) override {
-    Batch batch;
-    if (rte_pktmbuf_alloc_bulk(pool_, batch.packets, kBatchSize) != 0) {
-      counters.drops[kFirstOwnReason] += kBatchSize;
-      return 0;
-    }
-    for (rte_mbuf* packet : batch.packets) {
-      packet->data_len = packet->pkt_len = kFlowBytes;
-      meta_of(packet).reset(arrival_at(pass.now_ns()));
-      std::memcpy(bytes_of(packet), headers_.data(), kUdpHeaders);
-      store_be32(bytes_of(packet) + kEthernetHeader + 12, kFirstAddress + flow_);
+    return emit_full_batch(pass, *this, pool_, kFlowBytes, [this](uint8_t* frame) {
+      std::memcpy(frame, headers_.data(), kUdpHeaders);
+      store_be32(frame + kEthernetHeader + 12, kFirstAddress + flow_);
       // A prime above any count of flows: every flow has its turn.
       flow_ = static_cast<uint32_t>((flow_ + uint64_t{1'299'709}) % flows_);
-    }
-    batch.count = kBatchSize;
-    batch.bytes = kBatchSize * kFlowBytes;
-    pass.count_in(batch.count, batch.bytes);
-    pass.emit_all(0, batch);
-    return batch.count;
+    });
   }
 
   Wakeup wakeup() const override { return {.now = true}; }

@@ -28,6 +28,7 @@ constexpr uint64_t kLatencies = uint64_t{4000} * kBatchSize;
 struct ChainNf {
   const char* kind;
   bool writes = false;
+  uint32_t packet_us = 0;  // of a busy loop
 };
 
 // Steps of branches of one NF each, one after the other.
@@ -46,6 +47,25 @@ const std::vector<Chain>& table_6_1() {
       {"4: (FW, IDS, NAT), LB", {{{"firewall"}, {"ids"}, {"static-nat", true}}, {{"load-balancer", true}}}},
   };
   return chains;
+}
+
+// From which cost of an NF on it pays to run two beside each other.
+const std::vector<Chain>& heavier() {
+  static const std::vector<Chain> chains = [] {
+    std::vector<Chain> out;
+    for (const auto& [name, packet_us] : {std::pair("two NFs of 1 us", 1u), {"two NFs of 4 us", 4u}}) {
+      const ChainNf nf{"busy-loop", false, packet_us};
+      out.push_back({name, {{nf, nf}}});
+    }
+    return out;
+  }();
+  return chains;
+}
+
+std::vector<Chain> compared() {
+  std::vector<Chain> out = table_6_1();
+  out.insert(out.end(), heavier().begin(), heavier().end());
+  return out;
 }
 
 enum class Form : uint8_t { kSequence, kParallel, kParallelTwoWorkers };
@@ -114,7 +134,9 @@ class Builder {
 
   std::string add_nf(const ChainNf& nf) {
     std::string name = fresh("nf");
-    modules_.push_back(module(name, nf.kind, load_of(nf.kind)));
+    json config = load_of(nf.kind);
+    if (nf.packet_us != 0) config["packet_us"] = nf.packet_us;
+    modules_.push_back(module(name, nf.kind, config));
     return name;
   }
 
@@ -213,7 +235,7 @@ void costs(const Eal& eal, uint16_t bytes, const Show& show) {
     const Chain writers{"", {{{"l2-forwarder", true}, {"l2-forwarder", true}, {"l2-forwarder"}}}};
     take({{"part", "two reading branches"}, {"bytes", bytes}}, readers, Form::kParallel);
     take({{"part", "two writing branches and a reading one"}, {"bytes", bytes}}, writers, Form::kParallel);
-    for (const Chain& chain : table_6_1()) {
+    for (const Chain& chain : compared()) {
       take({{"chain", chain.name}, {"bytes", bytes}, {"form", "sequence"}}, chain, Form::kSequence);
       take({{"chain", chain.name}, {"bytes", bytes}, {"form", "parallel"}}, chain, Form::kParallel);
     }
@@ -230,7 +252,7 @@ void latencies(const Eal& eal, const Show& show) {
   const ModuleKind source = full_source(times);
   // Each on a core of its own, or they would wait for each other.
   Engine engine({.workers = 2, .cpus = {0, 1}, .more_kinds = {&source}}, eal);
-  for (const Chain& chain : table_6_1())
+  for (const Chain& chain : compared())
     for (const auto& [form, name] :
          {std::pair(Form::kSequence, "sequence"), std::pair(Form::kParallelTwoWorkers, "parallel, two workers")}) {
       times.clear();

@@ -10,7 +10,7 @@ namespace orrery::bench {
 // how many. Without memory it counts all of them as the task's first own drop reason.
 template <class Write>
 uint32_t emit_full_batch(Pass& pass, TaskModule& task, rte_mempool* pool, uint16_t bytes, Write&& write) {
-  Batch batch;
+  Batch& batch = pass.fresh_batch();
   if (rte_pktmbuf_alloc_bulk(pool, batch.packets, kBatchSize) != 0) {
     task.counters.drops[kFirstOwnReason] += kBatchSize;
     return 0;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace orrery {
@@ -25,7 +26,7 @@ struct CommonMeta {
   bool operator==(const CommonMeta&) const = default;
 };
 
-struct Batch {
+struct alignas(64) Batch {
   uint32_t count = 0;
   uint32_t bytes = 0;
   CommonMeta common;
@@ -41,10 +42,10 @@ struct Batch {
 // duplicator, is limited by this; what is beyond is dropped as `emit_overflow`.
 constexpr uint32_t kMaxPending = 1024;
 
-// Packets that wait at an input of a module for their turn in the pass: the first batch in place, because a pass
-// without duplicators never has more, and what is beyond it behind, in order.
+// Packets that wait at an input of a module for their turn in the pass: the first batch, which changes hands with that
+// of the module before where it can (Pass::emit_all), and what is beyond it, in order; only duplicators send that much.
 struct Pending {
-  Batch first;
+  std::unique_ptr<Batch> first = std::make_unique<Batch>();
   std::vector<rte_mbuf*> more;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/run_order.h"
 #include "core/schedule/build_schedule.h"
 #include "core/worker.h"
 
@@ -101,14 +102,8 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
     Node* to = entry(*graph, spec, link, wakers);
     outputs[link.gate] = {to, &to->pending[link.input]};
   }
-  for (size_t m : spec.order) {
-    graph->nodes[m]->rank = static_cast<uint32_t>(graph->by_rank.size());
-    graph->by_rank.push_back(graph->nodes[m].get());
-  }
-  for (const Inlet& inlet : graph->inlets) {
-    inlet.node->rank = static_cast<uint32_t>(graph->by_rank.size());
-    graph->by_rank.push_back(inlet.node.get());
-  }
+  graph->by_rank = run_order(*graph);
+  for (size_t rank = 0; rank < graph->by_rank.size(); ++rank) graph->by_rank[rank]->rank = static_cast<uint32_t>(rank);
   graph->shares.resize(wakers.size());
   for (const TaskSpec& task : spec.tasks) graph->shares[task.worker].tasks.push_back(graph->nodes[task.module].get());
   for (size_t m = 0; m < spec.modules.size(); ++m)

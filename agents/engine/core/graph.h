@@ -38,7 +38,7 @@ struct Node {
   std::unique_ptr<Module> module;
   bool takes_common_meta = false;  // of the module
   std::vector<Output> outputs;     // by gate; a gate without a link has none
-  uint32_t rank = 0;               // position in topological order
+  uint32_t rank = 0;               // position in Graph::by_rank
   std::vector<Pending> pending;    // by input; used by its one worker only, empty between passes
   Unmeasured unmeasured;           // of a task; used by its one worker only
 };
@@ -64,8 +64,8 @@ struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;  // in the order of the request
   std::vector<Inlet> inlets;
   std::map<std::string, Node*, std::less<>> by_name;
-  std::vector<Node*> by_rank;
-  std::vector<Share> shares;  // by worker
+  std::vector<Node*> by_rank;  // in the order in which a pass runs them
+  std::vector<Share> shares;   // by worker
 };
 
 // Makes the graph beside `old`: its ports are those of `old` where they are the same and still alive, and otherwise not

@@ -98,7 +98,7 @@ class Checker {
 
   void run() {
     check_links();
-    sort();
+    check_cycles();
     check_tasks();
     assign_workers();
   }
@@ -129,19 +129,20 @@ class Checker {
   }
 
   // Kahn's method over all edges but those that leave a queue, for there a new pass begins.
-  void sort() {
+  void check_cycles() {
     std::vector<size_t> incoming(spec_.modules.size(), 0);
     for (const LinkSpec& link : spec_.links)
       if (role(link.from) != Role::kQueue) ++incoming[link.to];
+    std::vector<size_t> sorted;
     for (size_t m = 0; m < incoming.size(); ++m)
-      if (incoming[m] == 0) spec_.order.push_back(m);
-    for (size_t done = 0; done < spec_.order.size(); ++done) {
-      const size_t m = spec_.order[done];
+      if (incoming[m] == 0) sorted.push_back(m);
+    for (size_t done = 0; done < sorted.size(); ++done) {
+      const size_t m = sorted[done];
       if (role(m) == Role::kQueue) continue;
       for (size_t link : out_[m])
-        if (--incoming[spec_.links[link].to] == 0) spec_.order.push_back(spec_.links[link].to);
+        if (--incoming[spec_.links[link].to] == 0) sorted.push_back(spec_.links[link].to);
     }
-    if (spec_.order.size() == spec_.modules.size()) return;
+    if (sorted.size() == spec_.modules.size()) return;
     throw EngineError(kGraph, at("links", link_on_cycle(incoming)),
                       "the links from here lead back to here without a queue between");
   }

@@ -43,7 +43,6 @@ struct GraphSpec {
   std::vector<LinkSpec> links;
   std::vector<TaskSpec> tasks;
   std::vector<ScheduleTreeSpec> schedulers;  // at most one a worker
-  std::vector<size_t> order;                 // modules in topological order; an edge out of a queue does not count
   std::vector<uint32_t> workers;             // by module: who runs it (a queue: who empties it), or kNoWorker
 };
 

@@ -15,14 +15,27 @@ void Pass::set_graph(Graph* graph) {
   charges_.reserve(modules);
 }
 
+void Pass::emit_all(uint8_t gate, Batch& batch) {
+  if (batch.count == 0) return;
+  const Output& out = output(gate);
+  if (&batch == given_->get() && out.to != nullptr && out.pending->first->count == 0) [[likely]] {
+    mark_ready(*out.to);
+    emitted_packets_ += batch.count;
+    emitted_bytes_ += batch.bytes;
+    given_->swap(out.pending->first);
+    return;
+  }
+  emit(gate, batch.packets, batch.count, batch.bytes, batch.common);
+}
+
 void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes, const CommonMeta& common) {
   const Output& out = output(gate);
   if (out.to == nullptr) [[unlikely]] {
     for (uint32_t i = 0; i < count; ++i) drop(packets[i], kDropNoGate);
     return;
   }
-  ready_[out.to->rank / 64] |= uint64_t{1} << (out.to->rank % 64);
-  Batch& pending = out.pending->first;
+  mark_ready(*out.to);
+  Batch& pending = *out.pending->first;
   const bool overflows = pending.count + count > kBatchSize;
   if (pending.count == 0) {
     pending.common = common;
@@ -59,7 +72,7 @@ void Pass::emit_no_ops(uint8_t gate, std::span<rte_mbuf* const> packets) {
 
 // Fills the batch that waits, then the room behind it.
 void Pass::emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count) {
-  Batch& first = out.pending->first;
+  Batch& first = *out.pending->first;
   std::vector<rte_mbuf*>& more = out.pending->more;
   for (uint32_t i = 0; i < count; ++i) {
     if (first.count < kBatchSize && more.empty()) {
@@ -77,7 +90,7 @@ void Pass::emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count
   }
 }
 
-void Pass::dispatch(const Batch& batch, const Fates& fates) {
+void Pass::dispatch(Batch& batch, const Fates& fates) {
   if (batch.count == 0) return;
   // Packets of one fate move together: to count each in memory would cost more than all the rest.
   const bool alike = std::memcmp(fates.data(), fates.data() + 1, (batch.count - 1) * sizeof(Fate)) == 0;
@@ -97,10 +110,70 @@ void Pass::dispatch(const Batch& batch, const Fates& fates) {
   }
 }
 
+void Pass::flush_free() {
+  if (free_.count != 0) rte_pktmbuf_free_bulk(free_.packets, free_.count);
+  free_.count = 0;
+}
+
+[[gnu::always_inline]] inline Node* Pass::next_ready() {
+  for (; ready_word_ < ready_.size(); ++ready_word_) {
+    uint64_t& word = ready_[ready_word_];
+    if (word == 0) continue;
+    const auto bit = static_cast<size_t>(std::countr_zero(word));
+    word &= word - 1;
+    return graph_->by_rank[ready_word_ * 64 + bit];
+  }
+  return nullptr;
+}
+
+// Books what the module that ran has used and emitted; returns the one that runs next.
+[[gnu::always_inline]] inline Node* Pass::finish_module() {
+  const bool frees = free_.count != 0;
+  flush_free();
+  ModuleCounters& counters = node_->module->counters;
+  counters.packets_out += emitted_packets_;
+  counters.bytes_out += emitted_bytes_;
+  emitted_packets_ = emitted_bytes_ = 0;
+  Node* next = next_ready();
+  if (!measures_) {
+    if (next == nullptr) mark_ = rte_rdtsc();
+  } else if (!ended_ || frees || next == nullptr) {
+    // A module that ended its cycles itself may leave little to the next one, and nothing to the next pass.
+    charge_until(rte_rdtsc());
+  }
+  ended_ = false;
+  return next;
+}
+
+// Leaves an empty batch in `given_`.
+[[gnu::always_inline]] inline void Pass::process_batch(uint8_t input) {
+  Batch& batch = **given_;
+  count_in(batch.count, batch.bytes);
+  node_->module->process(*this, batch, input);
+  if (given_->get() == &batch) batch.clear();
+}
+
+[[gnu::always_inline]] inline void Pass::process_pending(Pending& pending, uint8_t input) {
+  if (pending.first->count == 0) return;
+  if (!node_->takes_common_meta) write_meta(*pending.first);
+  given_ = &pending.first;
+  process_batch(input);
+  for (size_t next = 0; next < pending.more.size();) {
+    Batch& batch = *pending.first;
+    for (; batch.count < kBatchSize && next < pending.more.size(); ++next) {
+      batch.packets[batch.count++] = pending.more[next];
+      batch.bytes += pending.more[next]->pkt_len;
+    }
+    process_batch(input);
+  }
+  pending.more.clear();
+}
+
 Usage Pass::run(Node& task, uint64_t mark_ns) {
   const uint64_t start = mark_;
   now_ns_ = mark_ns;
   node_ = &task;
+  given_ = &spare_;
   const uint32_t packets = static_cast<TaskModule&>(*task.module).poll(*this);
   if (packets == 0) {
     mark_ = rte_rdtsc();
@@ -149,6 +222,7 @@ void Pass::run_timer(Node& timed) {
   stands_for_ = 1;
   shares_out_ = false;
   node_ = &timed;
+  given_ = &spare_;
   timed.module->on_timer(*this);
   run_to_completion();
   busy_cycles_ += mark_ - start;
@@ -160,60 +234,6 @@ void Pass::run_to_completion() {
     for (size_t input = 0; input < node_->pending.size(); ++input)
       process_pending(node_->pending[input], static_cast<uint8_t>(input));
   }
-}
-
-void Pass::process_pending(Pending& pending, uint8_t input) {
-  if (pending.first.count == 0) return;
-  count_in(pending.first.count, pending.first.bytes);
-  if (!node_->takes_common_meta) write_meta(pending.first);
-  node_->module->process(*this, pending.first, input);
-  pending.first.clear();
-  for (size_t next = 0; next < pending.more.size();) {
-    Batch& batch = pending.first;
-    for (; batch.count < kBatchSize && next < pending.more.size(); ++next) {
-      batch.packets[batch.count++] = pending.more[next];
-      batch.bytes += pending.more[next]->pkt_len;
-    }
-    count_in(batch.count, batch.bytes);
-    node_->module->process(*this, batch, input);
-    batch.clear();
-  }
-  pending.more.clear();
-}
-
-Node* Pass::next_ready() {
-  for (; ready_word_ < ready_.size(); ++ready_word_) {
-    uint64_t& word = ready_[ready_word_];
-    if (word == 0) continue;
-    const auto bit = static_cast<size_t>(std::countr_zero(word));
-    word &= word - 1;
-    return graph_->by_rank[ready_word_ * 64 + bit];
-  }
-  return nullptr;
-}
-
-// Books what the module that ran has used and emitted; returns the one that runs next.
-Node* Pass::finish_module() {
-  const bool frees = free_.count != 0;
-  flush_free();
-  ModuleCounters& counters = node_->module->counters;
-  counters.packets_out += emitted_packets_;
-  counters.bytes_out += emitted_bytes_;
-  emitted_packets_ = emitted_bytes_ = 0;
-  Node* next = next_ready();
-  if (!measures_) {
-    if (next == nullptr) mark_ = rte_rdtsc();
-  } else if (!ended_ || frees || next == nullptr) {
-    // A module that ended its cycles itself may leave little to the next one, and nothing to the next pass.
-    charge_until(rte_rdtsc());
-  }
-  ended_ = false;
-  return next;
-}
-
-void Pass::flush_free() {
-  if (free_.count != 0) rte_pktmbuf_free_bulk(free_.packets, free_.count);
-  free_.count = 0;
 }
 
 }  // namespace orrery

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -58,8 +59,15 @@ class Pass {
     return clock_.ns(mark_);
   }
 
-  // Passes the whole batch on.
-  void emit_all(uint8_t gate, const Batch& batch) { emit(gate, batch.packets, batch.count, batch.bytes, batch.common); }
+  // An empty batch for a task to fill and pass on. Once a pass.
+  Batch& fresh_batch() {
+    spare_->clear();
+    return *spare_;
+  }
+
+  // Passes the whole batch on: without a copy if it is the one that the module was given, or fresh_batch(). The caller
+  // is done with it.
+  void emit_all(uint8_t gate, Batch& batch);
 
   // Passes on packets that the module made or kept, at most kMaxPending.
   void emit(uint8_t gate, std::span<rte_mbuf* const> packets);
@@ -71,7 +79,7 @@ class Pass {
   void emit_no_ops(uint8_t gate, std::span<rte_mbuf* const> packets);
 
   // Does with each packet of the batch what its fate says, in order.
-  void dispatch(const Batch& batch, const Fates& fates);
+  void dispatch(Batch& batch, const Fates& fates);
 
   // Frees the packet and counts the reason, an index of Module::drop_reasons().
   void drop(rte_mbuf* packet, uint8_t reason) {
@@ -120,6 +128,8 @@ class Pass {
   void share_out(uint64_t unmeasured_cycles, uint64_t cycles);
   void run_to_completion();
   void process_pending(Pending& pending, uint8_t input);
+  void process_batch(uint8_t input);
+  void mark_ready(const Node& node) { ready_[node.rank / 64] |= uint64_t{1} << (node.rank % 64); }
   Node* next_ready();
   Node* finish_module();
   void charge_until(uint64_t tsc) {
@@ -149,6 +159,8 @@ class Pass {
   uint64_t busy_cycles_ = 0;
   std::vector<uint64_t> ready_;  // by rank: nodes of this graph with pending packets
   size_t ready_word_ = 0;
+  std::unique_ptr<Batch> spare_ = std::make_unique<Batch>();
+  std::unique_ptr<Batch>* given_ = &spare_;  // holds the batch that the module that runs was given
   Batch free_;
 };
 

@@ -40,12 +40,13 @@ class Mirror final : public Module {
       for (uint32_t i = 0; i < batch.count; ++i) identify(meta_of(batch.packets[i]));
     fill(batch, fresh);
     rte_mbuf** copies = fresh;
+    const uint32_t count = batch.count;
     for (size_t gate = 0; gate < writes_.size(); ++gate) {
       if (gate == original_) {
         pass.emit_all(static_cast<uint8_t>(gate), batch);
       } else {
-        pass.emit(static_cast<uint8_t>(gate), {copies, batch.count});
-        copies += batch.count;
+        pass.emit(static_cast<uint8_t>(gate), {copies, count});
+        copies += count;
       }
     }
   }

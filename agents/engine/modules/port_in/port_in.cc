@@ -21,23 +21,27 @@ class PortIn final : public TaskModule {
   void process(Pass&, Batch&, uint8_t) override {}
 
   uint32_t poll(Pass& pass) override {
-    Batch batch;
+    Batch& batch = pass.fresh_batch();
     const uint32_t count = port_.receive(batch.packets, kBatchSize);
     if (count == 0) return 0;
-    uint32_t bytes = 0, least = UINT32_MAX, most = 0, segments = 0;
+    // Lengths are mostly the same, which two instructions for each tell; minimum and maximum take several.
+    uint32_t bytes = 0, all_have = UINT32_MAX, any_has = 0;
+    uint16_t segments = 0;
     for (uint32_t i = 0; i < count; ++i) {
       const rte_mbuf* packet = batch.packets[i];
       bytes += packet->pkt_len;
-      least = std::min(least, packet->pkt_len);
-      most = std::max(most, packet->pkt_len);
-      segments += packet->nb_segs;
+      all_have &= packet->pkt_len;
+      any_has |= packet->pkt_len;
+      segments |= packet->nb_segs;
     }
     batch.count = count;
     batch.bytes = bytes;
     pass.count_in(count, bytes);
-    batch.common = {.ingress_ns = pass.now_ns(), .enqueue_ns = pass.now_ns(), .least_bytes = least, .most_bytes = most};
+    batch.common = {
+        .ingress_ns = pass.now_ns(), .enqueue_ns = pass.now_ns(), .least_bytes = all_have, .most_bytes = any_has};
+    if (all_have != any_has) note_lengths(batch);
     const uint32_t max_bytes = port_.max_frame_bytes();
-    if (segments == count && most <= max_bytes) [[likely]] {
+    if (segments == 1 && batch.common.most_bytes <= max_bytes) [[likely]] {
       pass.emit_all(0, batch);
     } else {
       write_meta(batch);
@@ -53,6 +57,16 @@ class PortIn final : public TaskModule {
  private:
   static constexpr Fate kPass{};
   static constexpr Fate kOversize{.dropped = true, .index = kFirstOwnReason};
+
+  static void note_lengths(Batch& batch) {
+    uint32_t least = UINT32_MAX, most = 0;
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      least = std::min(least, batch.packets[i]->pkt_len);
+      most = std::max(most, batch.packets[i]->pkt_len);
+    }
+    batch.common.least_bytes = least;
+    batch.common.most_bytes = most;
+  }
 
   // A frame in several pieces or longer than the port carries was cut or joined on its way here.
   static bool fits(const rte_mbuf* packet, uint32_t max_bytes) {

@@ -48,7 +48,7 @@ class Queue final : public TaskModule {
   std::unique_ptr<Module> make_inlet(Waker& consumer) override;
 
   uint32_t poll(Pass& pass) override {
-    Batch batch;
+    Batch& batch = pass.fresh_batch();
     const uint32_t count = take(batch);
     if (count == 0) return 0;
     for (uint32_t i = 0; i < count; ++i) batch.bytes += batch.packets[i]->pkt_len;

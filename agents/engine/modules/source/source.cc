@@ -39,7 +39,7 @@ class Source final : public TaskModule {
   uint32_t poll(Pass& pass) override {
     const uint32_t count = pace_ ? pace_->take(pass.now_ns(), kBatchSize) : kBatchSize;
     if (count == 0) return 0;
-    Batch batch;
+    Batch& batch = pass.fresh_batch();
     if (rte_pktmbuf_alloc_bulk(pool_, batch.packets, count) != 0) [[unlikely]] {
       counters.drops[kDropNoMemory] += count;
       return 0;

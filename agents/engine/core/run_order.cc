@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/run_order.h"
+
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <utility>
+
+namespace orrery {
+
+std::vector<Node*> run_order(const Graph& graph) {
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes) nodes.push_back(node.get());
+  for (const Inlet& inlet : graph.inlets) nodes.push_back(inlet.node.get());
+  std::unordered_map<const Node*, size_t> index;
+  for (size_t i = 0; i < nodes.size(); ++i) index.emplace(nodes[i], i);
+
+  // Kahn's method.
+  std::vector<std::vector<size_t>> next(nodes.size());
+  std::vector<size_t> incoming(nodes.size(), 0);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i]->kind->role == ModuleKind::Role::kQueue) continue;
+    for (const Output& output : nodes[i]->outputs) {
+      if (output.to == nullptr) continue;
+      next[i].push_back(index.at(output.to));
+      ++incoming[next[i].back()];
+    }
+  }
+  using Candidate = std::pair<bool, size_t>;  // whether it is an NF, index
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> ready;
+  const auto add = [&](size_t i) { ready.emplace(nodes[i]->module->nf() != nullptr, i); };
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (incoming[i] == 0) add(i);
+  std::vector<Node*> out;
+  while (!ready.empty()) {
+    const size_t i = ready.top().second;
+    ready.pop();
+    out.push_back(nodes[i]);
+    for (const size_t to : next[i])
+      if (--incoming[to] == 0) add(to);
+  }
+  return out;
+}
+
+}  // namespace orrery

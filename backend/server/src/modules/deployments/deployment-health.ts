@@ -16,6 +16,7 @@ import { FABRIC_VIEW, type FabricView } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { DesiredStore } from './desired-store.js';
+import { lackingInstance } from './lacking-instance.js';
 
 /** For failed writes to the store. */
 const BACKOFF = { firstMs: 1000, mostMs: 1000 };
@@ -198,7 +199,9 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       const isExpected = performance.now() < (this.reportByMs.get(node) ?? Number.POSITIVE_INFINITY);
       return [{ what: `${node}: its agent has not reported yet`, isExpected }];
     }
-    if (observed.state === 'failed') return [{ what: `${node}: ${observed.error ?? 'failed'}`, isExpected: false }];
+    const lacking = lackingInstance(observed, spec);
+    if (observed.state === 'failed' && lacking === null)
+      return [{ what: `${node}: ${observed.error ?? 'failed'}`, isExpected: false }];
     if (observed.engine === 'failed') return [{ what: `${node}: its engine failed`, isExpected: false }];
     if (observed.engine === 'unresponsive') return [{ what: `${node}: its engine does not answer`, isExpected: false }];
     const isTold = (what: string) => downEnds.some((end) => end.node === node && what === linkDownTrouble(end.port));
@@ -217,6 +220,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     if (!this.fleet.hasConnection(node)) idle.push({ what: `${node}: its agent is connecting`, isExpected: true });
     const isReached = observed.state === 'converged' && observed.generation === spec.generation;
     if (troubles.length > 0 || idle.length > 0 || isReached) return [...troubles, ...idle];
+    // What is missing is another chain's, unless a change is on its way to this one.
+    if (lacking !== null && (change === null || observed.generation === spec.generation)) return [];
     return [{ what: `${node}: has not reached generation ${spec.generation}`, isExpected: change !== null }];
   }
 

@@ -118,5 +118,11 @@ export const FlowMigration = z.strictObject({
   released: z.int().min(0),
   left_out: z.int().min(0).describe('flows that the other instance had no room for; they stay where they are'),
   bytes: z.int().min(0).describe('of flow state sent, as it goes over the connection'),
+  at_least: z
+    .boolean()
+    .optional()
+    .describe(
+      'true: a reply of an agent was lost, or the server ended in the middle, so that more flows may have been copied, steered or released than is counted; absent: all are counted',
+    ),
 });
 export type FlowMigration = z.infer<typeof FlowMigration>;

@@ -13,7 +13,16 @@ import type {
   Origin,
 } from '@orrery/contract';
 
+import { ProblemError } from '../platform/problem.js';
+
 export const FLEET = Symbol('NodeFleet');
+
+/** A call was sent and no answer came: whether the agent did what was asked is unknown. */
+export class LostReply extends ProblemError {
+  constructor(node: string, why: string) {
+    super(502, `${node}: ${why}`);
+  }
+}
 
 export type CallMethod = AgentMethod;
 
@@ -49,7 +58,10 @@ export interface NodeFleet {
   setApplications(node: string, spec: ApplicationsSpec): void;
   /** The agent's last report about its applications; null: none. */
   observedApplications(node: string): ObservedApplications | null;
-  /** Throws 502 if the agent is away, refuses or does not answer in time, and if `signal` aborts: the answer is then ignored. */
+  /**
+   * Throws 502 if the agent is away or refuses, and `LostReply` if it does not answer in time, disconnects, or `signal` aborts
+   * before it has answered.
+   */
   call(
     node: string,
     method: CallMethod,

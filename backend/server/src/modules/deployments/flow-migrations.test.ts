@@ -1,72 +1,11 @@
-import type { EventDraft, MigrateRequest, Operation } from '@orrery/contract';
+import type { MigrateRequest } from '@orrery/contract';
 import { describe, expect, it, vi } from 'vitest';
-import { configFrom } from '../../platform/config.js';
-import type { Batch, Collections } from '../../platform/durable-collection/collections.js';
 import type { ProblemError } from '../../platform/problem.js';
-import type { DeploymentView } from '../../ports/deployment-view.js';
-import type { EventLog } from '../../ports/event-log.js';
-import type { NodeFleet } from '../../ports/node-fleet.js';
-import type { OperationLog } from '../../ports/operation-log.js';
-import { loadCatalogue } from '../nf-descriptors/catalogue.js';
-import { FlowMigrations } from './flow-migrations.js';
-
-const { descriptors } = await loadCatalogue(configFrom({}).catalogue);
-
-const INSTANCES = [
-  { id: 'p.nat.0', nf: 'nat', server: 's1', driver: 'engine' },
-  { id: 'p.nat.1', nf: 'nat', server: 's2', driver: 'engine' },
-  { id: 'p.nat.2', nf: 'nat', server: 's2', driver: 'container' },
-  { id: 'p.nat.board-0', nf: 'nat', server: 's2', driver: 'board' },
-  { id: 'p.proxy.0', nf: 'http-proxy', server: 's1', driver: 'container' },
-  { id: 'p.proxy.1', nf: 'http-proxy', server: 's2', driver: 'container' },
-  { id: 'p.fw.0', nf: 'firewall', server: 's1', driver: 'engine' },
-  { id: 'p.fw.1', nf: 'firewall', server: 's2', driver: 'engine' },
-].map((instance) => ({ kind: 'nf', chain_id: 'p', ...instance }));
-
-type Answer = (method: string, instance: string) => unknown;
-
-/** `answer`: the agents. */
-function bench(answer: Answer, stored = new Map<string, Operation>()) {
-  const events: EventDraft[] = [];
-  const operations: OperationLog = {
-    find: (id) => stored.get(id),
-    get: async (id) => stored.get(id) ?? null,
-    list: async () => [...stored.values()],
-    putIn: (_batch, operation) => void stored.set(operation.id, operation),
-  };
-  const collections = {
-    commit: async (work: (batch: Batch) => unknown) =>
-      work({ also: (writeIn: (transaction: never) => void) => writeIn(undefined as never) } as unknown as Batch),
-  } as unknown as Collections;
-  const log = { appendIn: (_transaction, event) => void events.push(event) } as EventLog;
-  const fleet = {
-    call: async (_node, method, instance, _params, signal) => {
-      signal?.throwIfAborted();
-      return answer(method, instance);
-    },
-  } as NodeFleet;
-  const catalogue = { all: () => descriptors, find: (id: string) => descriptors.find((it) => it.id === id) };
-  const view = { plan: { graph: { nodes: INSTANCES, edges: [] } } } as unknown as DeploymentView;
-  const migrations = new FlowMigrations(view, fleet, catalogue, operations, collections, log);
-  return { migrations, events, stored };
-}
-
-const portion = { state: { flows: 'T0ZSrows' }, rows: 7, portion: '0.1.0.7.5', last: true };
-const agents: Answer = (method) =>
-  ({ export_flows: portion, import_state: { tables: 't', left_out: 0 }, release_flows: { released: 7, kept: 0 } })[
-    method
-  ];
-const all = (to: string, over: Partial<MigrateRequest> = {}): MigrateRequest => ({
-  to,
-  flows: { match: [] },
-  steer: false,
-  release: false,
-  ...over,
-});
+import { type Answer, agents, all, migrationBench, portion } from '../../testing/migration-bench.js';
 
 describe('an operation that moves flows', () => {
   it('is one at a time for an instance, also when two are asked for at once', async () => {
-    const { migrations } = bench(agents);
+    const { migrations } = migrationBench(agents);
     const both = await Promise.allSettled(
       ['p.nat.1', 'p.nat.2'].map((to) => migrations.begin('p.nat.0', all(to), 'me')),
     );
@@ -76,7 +15,7 @@ describe('an operation that moves flows', () => {
   });
 
   it('is refused by name', async () => {
-    const { migrations, stored } = bench(agents);
+    const { migrations, stored } = migrationBench(agents);
     const refusal = (from: string, request: MigrateRequest) =>
       migrations.begin(from, request, 'me').then(
         () => 'accepted',
@@ -99,7 +38,7 @@ describe('an operation that moves flows', () => {
 
   it('is counted before it begins, and changes nothing', async () => {
     const asked: string[] = [];
-    const { migrations, stored } = bench((method, instance) => {
+    const { migrations, stored } = migrationBench((method, instance) => {
       asked.push(`${method} ${instance}`);
       return { ...portion, last: asked.length === 2 };
     });
@@ -111,7 +50,7 @@ describe('an operation that moves flows', () => {
 
   it('completes with an event that says which flows, how many bytes and how long', async () => {
     let exports = 0;
-    const { migrations, events, stored } = bench((method, instance) =>
+    const { migrations, events, stored } = migrationBench((method, instance) =>
       method === 'export_flows' && ++exports > 1 ? { ...portion, rows: 0 } : agents(method, instance),
     );
     const { id } = await migrations.begin('p.nat.0', all('p.nat.2'), 'me');
@@ -126,7 +65,7 @@ describe('an operation that moves flows', () => {
   });
 
   it('is cancelled, and nothing is released', async () => {
-    const { migrations, events, stored } = bench(agents);
+    const { migrations, events, stored } = migrationBench(agents);
     const { id } = await migrations.begin('p.nat.0', all('p.nat.1', { release: true }), 'me');
     await expect(migrations.begin('p.nat.1', all('p.nat.2'), 'me')).rejects.toMatchObject({ status: 409 });
     expect(await migrations.cancel(id, 'you')).toMatchObject({ state: 'ROLLED_BACK', cancelled_by: 'you' });
@@ -142,14 +81,14 @@ describe('an operation that moves flows', () => {
       if (method === 'import_state' && failures-- > 0) throw new Error('s2: the agent disconnected');
       return agents(method, instance);
     };
-    const { migrations, stored } = bench(flaky);
+    const { migrations, stored } = migrationBench(flaky);
     const { id } = await migrations.begin('p.nat.0', all('p.nat.1', { release: true }), 'me');
     await vi.waitFor(() => expect(stored.get(id)!.steps[0]!.state).not.toBe('pending'), 5000);
     await migrations.onModuleDestroy();
     expect(stored.get(id)!.state).toBe('PROCESSING');
 
     let exports = 0;
-    const next = bench(
+    const next = migrationBench(
       (method, instance) => {
         if (method === 'export_flows') exports++;
         return method === 'export_flows' && exports === 2 ? { ...portion, rows: 0 } : agents(method, instance);
@@ -163,7 +102,7 @@ describe('an operation that moves flows', () => {
   describe('that a server left in the middle', () => {
     /** As an earlier server recorded it. */
     async function left(over: Partial<MigrateRequest>, step: string, counts: object) {
-      const { migrations, stored } = bench(agents);
+      const { migrations, stored } = migrationBench(agents);
       const { id } = await migrations.begin('p.nat.0', all('p.nat.1', { release: true, ...over }), 'me');
       await migrations.onModuleDestroy();
       const operation = stored.get(id)!;
@@ -181,7 +120,7 @@ describe('an operation that moves flows', () => {
       let exports = 0;
       const released: string[] = [];
       // What was released is not there any more; the rest is copied, followed while nobody uses it, and released.
-      const next = bench((method, instance) => {
+      const next = migrationBench((method, instance) => {
         if (method === 'release_flows') released.push(instance);
         if (method !== 'export_flows')
           return method === 'release_flows' ? { released: 5, kept: 0 } : agents(method, instance);
@@ -203,7 +142,7 @@ describe('an operation that moves flows', () => {
       ['follow-flows', {}, 'ROLLED_BACK', 'p.nat.0 has all flows'],
     ])('in the step %s says where flows are when it is given up', async (step, counts, state, words) => {
       const { id, stored } = await left({}, step, counts);
-      const next = bench(() => {
+      const next = migrationBench(() => {
         throw new Error('s1: no agent is connected');
       }, stored);
       await next.migrations.onApplicationBootstrap();

@@ -36,7 +36,8 @@ import {
   NOTHING_MOVED,
   NotSteered,
 } from './flow-move.js';
-import { atStep, ended, interruptedIn, stepsOf, whatIsLeft } from './migration-steps.js';
+import { atStep, ended, stepsOf, whatIsLeft } from './migration-steps.js';
+import { MoveDoubts } from './move-doubt.js';
 import { type Steering, type SteeringPoint, steeringBetween } from './steering-points.js';
 
 const PACE = {
@@ -207,7 +208,7 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     const migration = operation.migration!;
     const { signal } = run.cancel;
     const tookMs = () => Math.max(1, Date.now() - operation.started_ms);
-    const interrupted = interruptedIn(operation);
+    const doubts = new MoveDoubts(operation, PACE.nowMs);
     let latest = operation;
     /** What attempts before this one have done. */
     let before: MoveCounts = migration;
@@ -218,7 +219,7 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
       const changed = latest.steps.find(({ kind }) => kind === step)?.state !== 'running';
       latest = {
         ...latest,
-        migration: { ...migration, ...afterAttempts(before, counts) },
+        migration: { ...migration, ...afterAttempts(before, counts), ...(doubts.latest && { at_least: true }) },
         steps: atStep(latest.steps, step),
         updated_ms: Date.now(),
       };
@@ -230,32 +231,34 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     let moved: Awaited<ReturnType<typeof moveFlows>> | null = null;
     while (!moved) {
       try {
-        const steering = migration.steer ? this.steering(migration, signal) : null;
-        moved = await moveFlows(this.ends(migration, signal), migration, steering, PACE, progress);
+        const steering = migration.steer ? this.steering(migration, signal, doubts) : null;
+        moved = await moveFlows(this.ends(migration, signal, doubts), migration, steering, PACE, progress);
       } catch (error) {
         if (this.closing) return;
         const why = (error as Error).message;
         before = latest.migration!;
-        if (signal.aborted) return await this.fail(latest, 'ROLLED_BACK', why, run.by, interrupted);
+        if (signal.aborted) return await this.fail(latest, 'ROLLED_BACK', why, run.by, doubts);
         if (
-          error instanceof NotSteered ||
+          (error instanceof NotSteered && !doubts.isOpen) ||
+          doubts.isHopeless ||
           performance.now() - forwardMs > PATIENCE_MS ||
           !this.instance(migration.from) ||
           !this.instance(migration.to)
         )
-          return await this.fail(latest, 'FAILED', why, null, interrupted);
+          return await this.fail(latest, 'FAILED', why, null, doubts);
         await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
-    await this.end(latest, afterAttempts(before, moved.counts), moved.in_use, tookMs());
+    await this.end(latest, afterAttempts(before, moved.counts), moved.in_use, tookMs(), doubts);
   }
 
-  private ends({ from, to }: FlowMigration, signal: AbortSignal): FlowEnds {
+  private ends({ from, to }: FlowMigration, signal: AbortSignal, doubts?: MoveDoubts): FlowEnds {
     const call = (id: string, method: Parameters<NodeFleet['call']>[1], params: Record<string, unknown>) => {
       const instance = this.instance(id);
       if (!instance) throw new Error(`${id} does not run any more`);
       signal.throwIfAborted();
-      return this.fleet.call(instance.server, method, id, params, signal);
+      const answer = this.fleet.call(instance.server, method, id, params, signal);
+      return method === 'release_flows' && doubts ? doubts.watch('release-flows', instance.server, answer) : answer;
     };
     return {
       export: async (wanted) => FlowExport.parse(await call(from, 'export_flows', wanted)),
@@ -265,7 +268,7 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Throws `NotSteered`. */
-  private steering(migration: FlowMigration, signal: AbortSignal): FlowSteering {
+  private steering(migration: FlowMigration, signal: AbortSignal, doubts?: MoveDoubts): FlowSteering {
     const found = this.steeringOf(migration);
     if (typeof found === 'string') throw new NotSteered(found);
     const call = (
@@ -279,14 +282,25 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
           signal.throwIfAborted();
           await call(point, 'hold_flows', { flows, hold_ms: HOLD_MS });
         },
-        end: async (steer) => FlowHoldEnd.parse(await call(point, 'end_hold', { steer })),
+        end: async (steer) => {
+          const answer = call(point, 'end_hold', { steer });
+          return FlowHoldEnd.parse(
+            await (steer && doubts ? doubts.watch('steer-flows', point.server, answer) : answer),
+          );
+        },
       }),
     );
     return { splits, idle_ms: found.idle_timeout_s * 1000 };
   }
 
-  private async end(operation: Operation, counts: MoveCounts, inUse: number, ms: number): Promise<void> {
-    const migration = { ...operation.migration!, ...counts };
+  private async end(
+    operation: Operation,
+    counts: MoveCounts,
+    inUse: number,
+    ms: number,
+    { latest: doubt }: MoveDoubts,
+  ): Promise<void> {
+    const migration = { ...operation.migration!, ...counts, ...(doubt && { at_least: true }) };
     const { from, to, steer, release, flows, copied, renewed, bytes, steered, released, left_out } = migration;
     const trouble = [
       ...(left_out > 0 ? [`${to} had no room for ${left_out} flows, which stay in ${from}`] : []),
@@ -302,13 +316,14 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
       updated_ms: now,
     };
     const about = { subject: over.id, actor: over.by, data: { chain_id: over.subject, plan_id: null } };
-    const took = `Move of ${copied} flows took ${ms.toFixed(0)} ms`;
+    const atLeast = doubt ? 'at least ' : '';
+    const took = `Move of ${atLeast}${copied} flows took ${ms.toFixed(0)} ms`;
     await this.put(
       over,
       {
         type: 'instance.migrated',
         subject: to,
-        message: `${from} to ${to}: ${copied} flows copied${steer ? `, ${steered} steered` : ''}${release ? `, ${released} removed from ${from}` : ''} in ${ms.toFixed(0)} ms`,
+        message: `${from} to ${to}: ${atLeast}${copied} flows copied${steer ? `, ${steered} steered` : ''}${release ? `, ${released} removed from ${from}` : ''} in ${ms.toFixed(0)} ms`,
         data: {
           from,
           to,
@@ -333,14 +348,15 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     state: 'FAILED' | 'ROLLED_BACK',
     why: string,
     by: string | null,
-    interrupted: MoveStep | null,
+    { latest: doubt }: MoveDoubts,
   ): Promise<void> {
     const { from, to, steered, released } = operation.migration!;
-    const left = whatIsLeft(operation.migration!, interrupted);
-    const mayBeGone = released > 0 || interrupted !== null;
+    const left = whatIsLeft(operation.migration!, doubt);
+    const mayBeGone = released > 0 || doubt !== null;
     const now = Date.now();
     const over: Operation = {
       ...operation,
+      ...(doubt && { migration: { ...operation.migration!, at_least: true } }),
       state: steered > 0 || (mayBeGone && state === 'ROLLED_BACK') ? 'PARTIALLY_COMPLETED' : state,
       cancelled_by: by,
       error: { detail: why + left, errors: [] },

@@ -1,5 +1,6 @@
-import type { FlowMigration, Operation, OperationStep } from '@orrery/contract';
+import type { FlowMigration, OperationStep } from '@orrery/contract';
 import type { MoveStep } from './flow-move.js';
+import { causeOf, type Doubt } from './move-doubt.js';
 
 const STEPS: Readonly<Record<MoveStep, (migration: FlowMigration) => string>> = {
   'copy-flows': ({ from, to }) => `Copy the flows of ${from} to ${to}`,
@@ -8,26 +9,17 @@ const STEPS: Readonly<Record<MoveStep, (migration: FlowMigration) => string>> = 
   'release-flows': ({ from }) => `Remove them from ${from}`,
 };
 
-/** Where flows are once a move has failed. `interrupted`: see `interruptedIn`. */
-export function whatIsLeft({ from, to, steered, released }: FlowMigration, interrupted: MoveStep | null): string {
-  const more = interrupted === null ? '' : ', at least: the server ended while they were being moved';
+/** Where flows are once a move has failed, and what to do where that is not known. */
+export function whatIsLeft({ from, to, steered, released }: FlowMigration, doubt: Doubt | null): string {
+  const again = `. Move them again to be sure: what has moved does not move twice, and the preview of the move counts what ${from} still has.`;
+  const more = doubt ? `, at least: ${causeOf(doubt)} while they were being moved${again}` : '';
   if (released > 0) return `; ${released} flows are in ${to} alone${more}`;
-  if (interrupted === 'release-flows')
-    return `; flows may be in ${to} alone: the server ended while they were being removed`;
+  if (doubt?.step === 'release-flows')
+    return `; flows may be in ${to} alone: ${causeOf(doubt)} while they were being removed${again}`;
   if (steered > 0) return `; ${steered} flows go to ${to} by now, which has their state, and the others stay${more}`;
-  if (interrupted === 'steer-flows')
-    return `; flows may go to ${to} by now, which has their state, and the others stay`;
+  if (doubt)
+    return `; flows may go to ${to} by now, which has their state, and the others stay: ${causeOf(doubt)} while they were being steered${again}`;
   return `; ${from} has all flows, and their packets still go there`;
-}
-
-/**
- * The step in which an earlier server ended, where it may have steered or removed more than it recorded. Null: it had not come so
- * far, or this server has begun the operation.
- */
-export function interruptedIn({ steps }: Operation): MoveStep | null {
-  const begun = (kind: MoveStep) =>
-    steps.some((step) => step.kind === kind && (step.state !== 'pending' || step.started_ms !== null));
-  return begun('release-flows') ? 'release-flows' : begun('steer-flows') ? 'steer-flows' : null;
 }
 
 export function stepsOf(migration: FlowMigration): OperationStep[] {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { WebSocket } from 'ws';
-import type { CallMethod } from '../../ports/node-fleet.js';
+import { type CallMethod, LostReply } from '../../ports/node-fleet.js';
 import { AgentConnection, type ConnectionHandlers } from './agent-connection.js';
 
 function connect(): AgentConnection {
@@ -22,6 +22,7 @@ it('waits for no call that was cancelled, and makes none afterwards', async () =
   const calling = connection.call('export_state', 'p.nat.0', {}, cancel.signal);
   cancel.abort(new Error('took too long'));
   await expect(calling).rejects.toMatchObject({ message: expect.stringContaining('cancelled') });
+  await expect(calling).rejects.toBeInstanceOf(LostReply);
   expect(() => connection.call('import_state', 'p.nat.0', {}, cancel.signal)).toThrow('took too long');
 });
 
@@ -41,4 +42,5 @@ it.each<[CallMethod, number]>([
   expect(failed).toHaveBeenCalledWith(
     expect.objectContaining({ message: expect.stringContaining('no answer in time') }),
   );
+  expect(failed.mock.calls[0]![0]).toBeInstanceOf(LostReply);
 });

@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws';
 import { z } from 'zod';
 import { ProblemError } from '../../platform/problem.js';
 import type { Visitor } from '../../platform/sockets.js';
-import type { CallMethod } from '../../ports/node-fleet.js';
+import { type CallMethod, LostReply } from '../../ports/node-fleet.js';
 import { type AgentPace, MAX_INVALID, REPORT_BYTES } from './agent-limits.js';
 import type { Admission, Hello } from './agent-registry.js';
 
@@ -48,6 +48,15 @@ export interface ConnectionHandlers {
   slowed(): void;
 }
 
+/** `isLost`: none came. */
+interface Reply {
+  readonly result?: unknown;
+  readonly error: string | null;
+  readonly isLost?: boolean;
+}
+
+const lost = (error: string): Reply => ({ error, isLost: true });
+
 /** One connection of an agent: first its hello, then reports in, desired state and calls out. */
 export class AgentConnection {
   node: string | null = null;
@@ -57,7 +66,7 @@ export class AgentConnection {
   private greeting = false;
   private invalidCount = 0;
   private pace: AgentPace | null = null;
-  private readonly calls = new Map<string, (reply: { result?: unknown; error: string | null }) => void>();
+  private readonly calls = new Map<string, (reply: Reply) => void>();
 
   constructor(
     private readonly socket: WebSocket,
@@ -82,7 +91,7 @@ export class AgentConnection {
     socket.on('close', () => {
       clearTimeout(limit);
       clearInterval(pings);
-      for (const settle of this.calls.values()) settle({ error: 'the agent disconnected' });
+      for (const settle of this.calls.values()) settle(lost('the agent disconnected'));
       this.handlers.closed(this);
     });
   }
@@ -102,7 +111,7 @@ export class AgentConnection {
     this.send({ type: 'applications', spec });
   }
 
-  /** Throws 502 if the agent refuses, disconnects or does not answer in time, and when `signal` aborts. */
+  /** Throws 502 if the agent refuses, `LostReply` if it disconnects or does not answer in time, and when `signal` aborts. */
   call(
     method: CallMethod,
     instanceId: string,
@@ -113,15 +122,16 @@ export class AgentConnection {
     if (this.calls.size >= MAX_CALLS) throw new ProblemError(502, `${this.node} has ${MAX_CALLS} calls pending.`);
     const id = randomUUID();
     return new Promise((resolve, reject) => {
-      const settle = ({ result, error }: { result?: unknown; error: string | null }) => {
+      const settle = ({ result, error, isLost }: Reply) => {
         clearTimeout(late);
         signal?.removeEventListener('abort', abort);
         this.calls.delete(id);
         if (error === null) resolve(result);
+        else if (isLost) reject(new LostReply(this.node ?? '', error));
         else reject(new ProblemError(502, `${this.node}: ${error}`));
       };
-      const late = setTimeout(settle, CALL_LIMIT_MS[method], { error: 'no answer in time' });
-      const abort = () => settle({ error: 'the call was cancelled' });
+      const late = setTimeout(settle, CALL_LIMIT_MS[method], lost('no answer in time'));
+      const abort = () => settle(lost('the call was cancelled'));
       signal?.addEventListener('abort', abort);
       this.calls.set(id, settle);
       this.send({ type: 'call', id, method, instance_id: instanceId, params });

@@ -156,6 +156,7 @@ function MoveProgress({ from, to, operationId, onClose }: MoveProgressProps) {
   const cancel = useMutation({ mutationFn: () => call('cancelOperation', { params: { id: operationId } }) });
   const isRunning = operation?.state === 'PROCESSING';
   const { migration } = operation ?? {};
+  const countText = (count: number) => `${migration?.at_least ? 'at least ' : ''}${count.toLocaleString()}`;
   return (
     <FormDialog
       size={640}
@@ -186,15 +187,15 @@ function MoveProgress({ from, to, operationId, onClose }: MoveProgressProps) {
       {migration && (
         <Facts
           items={[
-            ['Flows copied', migration.copied.toLocaleString()],
+            ['Flows copied', countText(migration.copied)],
             ['Copied again', migration.renewed.toLocaleString()],
             ...(migration.steer
               ? ([
-                  ['Sent to the other instance', migration.steered.toLocaleString()],
+                  ['Sent to the other instance', countText(migration.steered)],
                   ['Packets that waited', migration.waited.toLocaleString()],
                 ] as const)
               : []),
-            ...(migration.release ? ([[`Removed from ${from}`, migration.released.toLocaleString()]] as const) : []),
+            ...(migration.release ? ([[`Removed from ${from}`, countText(migration.released)]] as const) : []),
             ['State sent', quantityText('bytes', migration.bytes)],
           ]}
         />

@@ -67,6 +67,48 @@ it('does not know a rate from counts that fell or restarted', () => {
   expect([pps(0), pps(1)]).toEqual([undefined, undefined]);
 });
 
+it.each([
+  ['another name', [['c.e1', [900]]], [['c.e9', [950]]]],
+  [
+    'the name of the next one',
+    [
+      ['c.e1', [500]],
+      ['c.e2', [100]],
+    ],
+    [
+      ['c.e2', [510]],
+      ['c.e1', [600]],
+    ],
+  ],
+  [
+    'a new one before it',
+    [['c.e1', [900]]],
+    [
+      ['c.e0', [950]],
+      ['c.e1', [980]],
+    ],
+  ],
+] as const)('does not compare the counter of an edge with that of another: %s', (_case, before, after) => {
+  const { take, pps } = meter();
+  const report = (edges: readonly (readonly [string, readonly number[]])[]) =>
+    edges.map(([edge_id, packets]) => split('a', packets, { edge_id }));
+  take(report(before));
+  take(report(after));
+  expect(pps(0)).toBeUndefined();
+  take(report(after));
+  expect(pps(0)).toBe(0);
+});
+
+it('does not compare the counters of a rule of a switch that got another name', () => {
+  const { take, pps } = meter();
+  const rule = (name: string, packets: number) => split(name, [packets], { edge_id: name });
+  take([rule('c.classify.e1', 900)]);
+  take([rule('c.classify.e9', 950)]);
+  expect(pps(0)).toBeUndefined();
+  take([rule('c.classify.e9', 960)]);
+  expect(pps(0)).toBe(20);
+});
+
 it('knows no packets of flows without room where a split does not count them', () => {
   const { take, nf } = meter();
   take([split('a', [1])]);

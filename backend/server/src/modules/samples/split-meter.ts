@@ -1,7 +1,10 @@
 import { type Origin, type Plan, type Sample, type SplitSample, sampleKey, type Target } from '@orrery/contract';
+import { SplitLayout, splitName, targetName } from './split-layout.js';
 
 /** Figures without a report for this long no longer count. */
 const STALE_MS = 1500;
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** A set of counters of one source: they count on within an epoch. */
 export interface SplitCounters {
@@ -29,6 +32,7 @@ interface Newest {
   readonly clock_ms: number;
   /** By split, and by split and target. */
   readonly counts: ReadonlyMap<string, Figure>;
+  readonly layout: SplitLayout;
   readonly origin: Origin;
   readonly tMs: number;
   /** By instance. */
@@ -59,15 +63,18 @@ export class SplitMeter {
     const past = before?.epoch === epoch ? before : null;
     if (past && clock_ms <= past.clock_ms) return;
     const growth = new Growth(past, clock_ms);
+    const layout = new SplitLayout(splits);
+    const renamed = past ? layout.renamedSince(past.layout) : NONE;
     const instances = new Map<string, Rates>();
     const nfs = new Map<string, NfRates>();
     for (const split of splits) {
-      const name = `${split.from_id} ${split.edge_id}`;
-      const untracked_pps = growth.perSecond(`${name} untracked`, split.untracked);
-      const displaced_per_s = growth.perSecond(`${name} displaced`, split.displaced);
+      const name = splitName(split);
+      const rate = (counter: string, count: Figure) => growth.perSecond(`${name} ${counter}`, count, renamed.has(name));
+      const untracked_pps = rate('untracked', split.untracked);
+      const displaced_per_s = rate('displaced', split.displaced);
       let nf: string | undefined;
       for (const { to, packets, flows, exceptions } of split.targets) {
-        const pps = growth.perSecond(`${name} ${keyOf(to)}`, packets);
+        const pps = rate(targetName(to), packets);
         const id = this.instanceOf(to);
         const of = id === undefined ? undefined : this.instanceAt.nfs.get(id);
         if (id === undefined || of === undefined) continue;
@@ -86,7 +93,7 @@ export class SplitMeter {
         displaced_per_s: sum ? plus(sum.displaced_per_s, displaced_per_s) : displaced_per_s,
       });
     }
-    this.sources.set(source, { epoch, clock_ms, counts: growth.counts, origin, tMs: nowMs, instances, nfs });
+    this.sources.set(source, { epoch, clock_ms, counts: growth.counts, layout, origin, tMs: nowMs, instances, nfs });
   }
 
   /** Sums of the recent reports; of a figure that one of them does not know there is none. */
@@ -144,11 +151,12 @@ class Growth {
 
   /**
    * What was not in the report before has come since, and counts from zero. A count that fell says nothing: a switch counts
-   * flows that it keeps by entries that end with them. Null in the first report of an epoch, too.
+   * flows that it keeps by entries that end with them. Null in the first report of an epoch, too, and where the counter
+   * `isRenamed`: it may have counted something else before.
    */
-  perSecond(name: string, now: Figure): Figure {
+  perSecond(name: string, now: Figure, isRenamed: boolean): Figure {
     this.counts.set(name, now);
-    if (!this.past || now === null) return null;
+    if (!this.past || now === null || isRenamed) return null;
     const then = this.past.counts.get(name);
     if (then === undefined) return now / this.seconds;
     return then === null || now < then ? null : (now - then) / this.seconds;
@@ -157,9 +165,4 @@ class Growth {
 
 function plus(a: Figure, b: Figure): Figure {
   return a === null || b === null ? null : a + b;
-}
-
-function keyOf(to: Target): string {
-  if (to.kind === 'instance') return `instance ${to.instance_id}`;
-  return to.kind === 'hop' ? `hop ${to.hop}` : `exit ${to.exit_id}`;
 }

@@ -1,20 +1,30 @@
 import type { Sample } from '@orrery/contract';
+import { grouped } from '@orrery/planner';
 import { RateIntegral } from '../../platform/rate-integral.js';
 import { type ClassObjective, keysOf } from './class-tasks.js';
 import type { Count, Task } from './class-ways.js';
 
 /** Packets that an engine takes from a queue at a time. */
 const BATCH = 32;
+const NOTHING: ReadonlyMap<string, number> = new Map();
+
 /** Of two tasks of one core. */
 interface Pair {
   readonly above: Task;
   readonly below: Task;
 }
 
+/** A task, and all those above it on its core: its packets count once, however many of those wait. */
+interface Rivalry {
+  readonly below: Task;
+  readonly above: readonly Task[];
+}
+
 interface Inversion {
-  /** Packets per second of the task below, while packets of the one above waited. */
+  /** Packets per second of the task below, while packets of one above waited. */
   readonly meanwhile: RateIntegral;
-  waited: number;
+  /** In the report before, by queue above. */
+  readonly waited: ReadonlyMap<string, number>;
 }
 
 /** What the classes of planned schedules got over the last seconds. Times are of one monotonic clock. */
@@ -22,13 +32,14 @@ export class ClassMeter {
   private readonly rates = new Map<string, RateIntegral>();
   private readonly inversions = new Map<string, Inversion>();
   private keys: ReadonlySet<string> = new Set();
-  private pairs: readonly Pair[] = [];
+  private rivalries: readonly Rivalry[] = [];
 
   /** Counts of what other objectives are judged by are forgotten. */
   follow(objectives: readonly ClassObjective[]): void {
     this.keys = new Set(objectives.flatMap(keysOf));
-    this.pairs = objectives.flatMap(pairsOf);
-    const names = new Set(this.pairs.map(nameOf));
+    const rivalries = new Map(objectives.flatMap(rivalriesOf).map((rivalry) => [nameOf(rivalry), rivalry]));
+    this.rivalries = [...rivalries.values()];
+    const names = new Set(rivalries.keys());
     for (const key of this.rates.keys()) if (!this.keys.has(key)) this.rates.delete(key);
     for (const name of this.inversions.keys()) if (!names.has(name)) this.inversions.delete(name);
   }
@@ -42,14 +53,20 @@ export class ClassMeter {
       this.rates.set(key, rate);
       rate.take(value, nowMs);
     }
-    for (const pair of this.pairs) {
-      const waiting = values.get(pair.above.queue.waiting);
-      const served = sumOf(pair.below.queue.served, values);
-      if (waiting === undefined || served === null) continue;
-      const name = nameOf(pair);
-      const past = this.inversions.get(name);
-      const { meanwhile, waited } = past ?? { meanwhile: new RateIntegral(), waited: 0 };
-      meanwhile.take(Math.min(waited, waiting) >= BATCH ? served : 0, nowMs);
+    for (const rivalry of this.rivalries) {
+      const { above, below } = rivalry;
+      const served = sumOf(below.queue.served, values);
+      const waiting = new Map(
+        above.flatMap(({ queue }) => {
+          const packets = values.get(queue.waiting);
+          return packets === undefined ? [] : [[queue.id, packets] as const];
+        }),
+      );
+      if (waiting.size < above.length || served === null) continue;
+      const name = nameOf(rivalry);
+      const { meanwhile, waited } = this.inversions.get(name) ?? { meanwhile: new RateIntegral(), waited: NOTHING };
+      const waits = [...waiting].some(([id, packets]) => Math.min(waited.get(id) ?? 0, packets) >= BATCH);
+      meanwhile.take(waits ? served : 0, nowMs);
       this.inversions.set(name, { meanwhile, waited: waiting });
     }
   }
@@ -72,8 +89,9 @@ export class ClassMeter {
 
   /** Packets of the class below that were served while a batch or more of the one above waited for the same core. */
   servedMeanwhile(objective: ClassObjective, seconds: number, nowMs: number): number {
-    return pairsOf(objective).reduce(
-      (sum, pair) => sum + (this.inversions.get(nameOf(pair))?.meanwhile.between(nowMs - 1000 * seconds, nowMs) ?? 0),
+    return rivalriesOf(objective).reduce(
+      (sum, rivalry) =>
+        sum + (this.inversions.get(nameOf(rivalry))?.meanwhile.between(nowMs - 1000 * seconds, nowMs) ?? 0),
       0,
     );
   }
@@ -95,7 +113,12 @@ export function pairsOf({ slo, ends: [above, below] }: Pick<ClassObjective, 'slo
   );
 }
 
-const nameOf = ({ above, below }: Pair) => `${above.queue.id} ${below.queue.id}`;
+function rivalriesOf(objective: ClassObjective): Rivalry[] {
+  const byBelow = grouped(pairsOf(objective), ({ below }) => below.queue.id);
+  return [...byBelow.values()].map((pairs) => ({ below: pairs[0]!.below, above: pairs.map(({ above }) => above) }));
+}
+
+const nameOf = ({ above, below }: Rivalry) => [below, ...above].map(({ queue }) => queue.id).join(' ');
 
 /** Per second; null: not all of it was reported. */
 function sumOf({ plus, minus }: Count, values: ReadonlyMap<string, number>): number | null {

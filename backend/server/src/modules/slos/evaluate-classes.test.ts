@@ -241,6 +241,16 @@ describe('a priority', () => {
     });
   });
 
+  it('counts a packet of the class below once, however many tasks of the one above wait', () => {
+    const figures = (waiting: number): Report => ({
+      queues: { in: { ...busy(0.1, 400), waiting }, e1: { ...busy(0.5, 200), waiting }, e2: busy(0.5, 100) },
+      nfs: { b: { pps: 200, cpu: 0 }, c: { pps: 100, cpu: 0 } },
+    });
+    // Of the last 50 intervals, 6 have packets waiting at both ends.
+    const now = lasting(figures(0)).map((calm, n) => (n % 20 < 4 ? figures(1000) : calm));
+    expect(judged([PRIORITY], now)).toMatchObject({ state: 'met', measured: expect.closeTo(0.12, 2) });
+  });
+
   it('compares tasks of one core only', () => {
     const waiting = { ...busy(0.5, 200, 100), waiting: 1000 };
     expect(judged([PRIORITY], reports(waiting, busy(0.5, 100)), { coreOfC: 1 })).toMatchObject({

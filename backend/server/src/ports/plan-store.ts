@@ -9,6 +9,6 @@ export interface PlanStore {
   lookAhead(request: PlanRequest, base: Plan | null): Promise<Plan>;
   /** Plans on top of `base`, the plan in effect once every accepted operation is done, and stores the result. */
   make(request: PlanRequest, base: Plan | null): Promise<Plan>;
-  /** An NF of its chains that is described otherwise, or no more, since the plan was made; null: none. */
+  /** Why the NFs of its chains are, or may be, described otherwise than in the plan, as a sentence; null: they are not. */
   outdatedBy(plan: Plan): string | null;
 }

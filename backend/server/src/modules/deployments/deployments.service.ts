@@ -303,8 +303,8 @@ export class DeploymentsService implements Deployer {
 
   /** The NFs of the plan are described as they were when it was made. */
   private requireDescriptors(plan: Plan): void {
-    const nf = this.plans.outdatedBy(plan);
-    if (nf !== null) throw conflict(`NF "${nf}" was changed or removed since this was planned; plan again.`);
+    const why = this.plans.outdatedBy(plan);
+    if (why !== null) throw conflict(`${why} Plan again.`);
   }
 
   /** Live nodes that the plan changes and whose agents are away; agents of emulated nodes are started by the twin. */

@@ -163,9 +163,17 @@ describe('a plan', () => {
     revisions = new Map([['firewall', 'a']]);
     expect(plans.outdatedBy(plan)).toBeNull();
     revisions = new Map([['firewall', 'b']]);
-    expect(plans.outdatedBy({ ...plan, created_ms: Number.MAX_SAFE_INTEGER })).toBe('firewall');
+    expect(plans.outdatedBy({ ...plan, created_ms: Number.MAX_SAFE_INTEGER })).toContain('"firewall" was changed');
     revisions = new Map();
-    expect(plans.outdatedBy(plan)).toBe('firewall');
+    expect(plans.outdatedBy(plan)).toContain('"firewall" was removed');
+  });
+
+  it('of a version that recorded no revisions is outdated for that reason, unless it has no NF', async () => {
+    const { nf_revisions: _none, ...plan } = await withRevisions({ firewall: 'a' });
+    expect(plans.outdatedBy(plan)).toContain('planned by an earlier version of Orrery');
+    expect(plans.outdatedBy({ ...plan, chains: [] })).toBeNull();
+    revisions = new Map();
+    expect(plans.outdatedBy(plan)).toContain('"firewall" was removed');
   });
 
   it('is made anew after a look-ahead with another description', async () => {

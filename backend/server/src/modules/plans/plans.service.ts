@@ -74,12 +74,15 @@ export class PlansService implements PlanStore {
     return plan;
   }
 
-  outdatedBy({ chains, nf_revisions = {} }: Plan): string | null {
-    const isOutdated = (nf: string) => {
-      const revision = this.catalogue.revisionOf(nf);
-      return revision === null || revision !== nf_revisions[nf];
-    };
-    return nfsOf(chains).find(isOutdated) ?? null;
+  outdatedBy({ chains, nf_revisions }: Plan): string | null {
+    const revisions = nfsOf(chains).map((nf) => [nf, this.catalogue.revisionOf(nf)] as const);
+    const removed = revisions.find(([, revision]) => revision === null);
+    if (removed) return `NF "${removed[0]}" was removed since this was planned.`;
+    if (revisions.length === 0) return null;
+    if (!nf_revisions)
+      return 'This was planned by an earlier version of Orrery, which did not record how its NFs were described.';
+    const changed = revisions.find(([nf, revision]) => revision !== nf_revisions[nf]);
+    return changed ? `NF "${changed[0]}" was changed since this was planned.` : null;
   }
 
   private keep({ id, created_ms }: Plan, text: string): Promise<unknown> {

@@ -20,6 +20,7 @@ export const PacketField = z.enum([
   'length',
 ]);
 export type PacketField = z.infer<typeof PacketField>;
+const PacketFields = z.array(PacketField).max(PacketField.options.length);
 
 /** Where an NF adds or removes bytes: before the IP header, before the transport header, before the payload, at the end. */
 export const ResizedAt = z.enum(['l3', 'l4', 'payload', 'end']);
@@ -84,7 +85,7 @@ export type Implementation = z.infer<typeof Implementation>;
 /** What a switch needs to run the NF in its tables (E2 3.4.1 step 5). */
 export const SwitchOffload = z.strictObject({
   entries: z.int().min(1).max(1_000_000).describe('table entries needed with any configuration'),
-  entries_per: z.string().optional().describe('configuration field; each of its items takes one more entry'),
+  entries_per: z.string().max(40).optional().describe('configuration field; each of its items takes one more entry'),
   actions: z.array(SwitchAction).min(1),
 });
 export type SwitchOffload = z.infer<typeof SwitchOffload>;
@@ -92,17 +93,23 @@ export type SwitchOffload = z.infer<typeof SwitchOffload>;
 /** VNFD: what an NF is, needs and does to packets. Forms are generated from `config_schema` (JSON Schema 2020-12). */
 export const NfDescriptor = z.strictObject({
   id: Name,
-  title: z.string().min(1).max(60),
-  summary: z.string().max(240),
+  title: z.string().min(1).max(60).regex(/\S/, 'must not be blank'),
+  summary: z.string().max(240).regex(/^$|\S/, 'must not be blank').describe('empty: none'),
   category: z.enum(['security', 'translation', 'measurement', 'traffic', 'forwarding']),
-  icon: z.string().max(40).describe('name of a Tabler icon'),
-  version: z.string().regex(/^\d+\.\d+\.\d+$/, 'must be a semantic version'),
+  icon: z
+    .string()
+    .max(40)
+    .regex(/^[a-z0-9][a-z0-9-]*$/, 'must be the name of a Tabler icon')
+    .describe('name of a Tabler icon'),
+  version: z
+    .string()
+    .regex(/^\d{1,9}\.\d{1,9}\.\d{1,9}$/, 'must be a semantic version: three numbers of at most 9 digits'),
   attributes: z.array(DerivedAttribute).max(8),
   actions: z.strictObject({
-    reads: z.array(PacketField),
-    writes: z.array(PacketField),
-    adds: z.array(PacketField).default([]),
-    removes: z.array(PacketField).default([]),
+    reads: PacketFields,
+    writes: PacketFields,
+    adds: PacketFields.default([]),
+    removes: PacketFields.default([]),
     resizes_at: ResizedAt.optional().describe(
       'with `adds` or `removes`. Absent: it cannot be merged with other changes',
     ),

@@ -92,6 +92,17 @@ it('a schema whose patterns take too long to match is refused', async () => {
   expect((body as Problem).errors).toContainEqual(expect.objectContaining({ pointer: '/config_schema' }));
 });
 
+it.each([
+  ['title', '   '],
+  ['summary', '\n\t '],
+  ['icon', ' '],
+  ['version', `1.0.${'9'.repeat(5000)}`],
+])('a text that says nothing or is too long is refused at its field: %s', async (field, value) => {
+  const body = json({ ...described('absurd'), [field]: value });
+  const refused = await server.api.request('createNfDescriptor', { body });
+  expect(refused.body).toMatchObject({ status: 422, errors: [{ pointer: `/${field}` }] });
+});
+
 it('only an administrator describes them, because their programs run as root', async () => {
   const designer = await server.session('designer');
   const refused = await designer.request('createNfDescriptor', { body: json(described('theirs')) });

@@ -28,7 +28,7 @@ export function PlanProblems({ plan, chainId }: PlanProblemsProps) {
         <ul className={classes.sentences}>
           {plan.conflicts.map((conflict) => (
             <li key={`${conflict.constraint}${conflict.where}${conflict.needed}`}>
-              {constraintText(conflict)}. <span className={classes.remedy}>{remedyText(conflict)}</span>
+              {constraintText(conflict)}. <span className={classes.remedy}>{remedyText(conflict, plan.chains)}</span>
             </li>
           ))}
           {plan.problems.map((problem) => (

@@ -130,7 +130,7 @@ function MovePlan({ plan, children }: { readonly plan: Plan; readonly children: 
         <ul className={classes.conflicts}>
           {plan.conflicts.map((conflict) => (
             <li key={`${conflict.constraint}${conflict.where}${conflict.needed}`}>
-              {constraintText(conflict)}. <span className="muted">{remedyText(conflict)}</span>
+              {constraintText(conflict)}. <span className="muted">{remedyText(conflict, plan.chains)}</span>
             </li>
           ))}
           {plan.problems.map((problem) => (

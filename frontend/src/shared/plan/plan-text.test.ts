@@ -1,6 +1,6 @@
 import type { Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { amount, constraintText, expectedPps, gapText, objectivesMet, sentence } from './plan-text.js';
+import { amount, constraintText, expectedPps, gapText, objectivesMet, remedyText, sentence } from './plan-text.js';
 
 describe('amount', () => {
   it.each([
@@ -28,6 +28,31 @@ describe('constraintText', () => {
     } as const;
     expect(constraintText(ratio)).toBe(
       'Processor time between classes: a ratio of 500 is required, 5.18 is possible on x',
+    );
+  });
+});
+
+describe('remedyText', () => {
+  const chain = (splits: NonNullable<Plan['chains'][number]['splits']>) =>
+    ({ splits, definition: { name: 'web' } }) as unknown as Plan['chains'][number];
+  const ranges = [
+    { lo: 0, hi: 60_000 },
+    { lo: 60_000, hi: 65_536 },
+  ];
+  const cpu = { constraint: 'cpu', unit: 'cores' } as const;
+
+  it('advises other ranges where somebody has set some and they may be the cause', () => {
+    expect(remedyText(cpu, [chain([{ node_id: 'ids', ranges }])])).toBe(
+      'Lower the expected rate, take a function out, or add cores. Ranges are set for the instances of web.ids: others may fit.',
+    );
+    for (const constraint of ['switch-table', 'hops', 'link-bandwidth'] as const)
+      expect(remedyText({ constraint, unit: '' }, [chain([{ node_id: 'ids', ranges }])])).toContain('web.ids');
+  });
+
+  it('does not where none are set, or where they change nothing', () => {
+    expect(remedyText(cpu, [chain([]), chain([{ node_id: 'ids', keep_flows: null }])])).not.toContain('anges');
+    expect(remedyText({ constraint: 'latency', unit: 'us' }, [chain([{ node_id: 'ids', ranges }])])).not.toContain(
+      'anges',
     );
   });
 });

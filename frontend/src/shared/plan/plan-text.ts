@@ -1,4 +1,11 @@
-import { type Candidate, type Constraint, nfInstances, type Plan, type Quality } from '@orrery/contract';
+import {
+  type Candidate,
+  type Constraint,
+  nfInstances,
+  type Plan,
+  type PlannedChain,
+  type Quality,
+} from '@orrery/contract';
 import { type Quantity, quantityText } from '../format/quantity.js';
 
 const UNITS: Record<string, Quantity> = { bps: 'bps', us: 'us', bytes: 'bytes', pps: 'pps', share: 'share' };
@@ -85,9 +92,27 @@ export function constraintText({ constraint, needed, available, unit, where }: C
   return `${constraintName(constraint)} on ${where}: needs ${amount(needed, unit)}, has ${amount(available, unit)}`;
 }
 
-export function remedyText({ constraint, unit }: Pick<Constraint, 'constraint' | 'unit'>): string {
+/** Shortages that depend on which share of the flows each instance gets, or on how many entries and hops that takes. */
+const OF_RANGES: ReadonlySet<Constraint['constraint']> = new Set([
+  'cpu',
+  'nic-bandwidth',
+  'link-bandwidth',
+  'switch-table',
+  'hops',
+]);
+
+/** What to change; `chains`: of the plan. */
+export function remedyText(
+  { constraint, unit }: Pick<Constraint, 'constraint' | 'unit'>,
+  chains: readonly Pick<PlannedChain, 'splits' | 'definition'>[],
+): string {
   if (unit === 'free slots') return 'Choose another slot, or allow its NF to be displaced.';
-  return CONSTRAINTS[constraint]?.remedy ?? '';
+  const remedy = CONSTRAINTS[constraint]?.remedy ?? '';
+  const split = chains.flatMap(({ splits = [], definition }) =>
+    splits.flatMap(({ node_id, ranges }) => (ranges ? [`${definition.name}.${node_id}`] : [])),
+  );
+  if (split.length === 0 || !OF_RANGES.has(constraint)) return remedy;
+  return `${remedy} Ranges are set for the instances of ${split.join(', ')}: others may fit.`;
 }
 
 export function candidateFigure({ figure, unit }: Candidate): string {

@@ -5,6 +5,10 @@ import { Id, Name, TimestampMs } from './common.js';
 export const ScenarioParameters = z.record(z.string().max(40), z.union([z.number(), z.boolean(), z.string().max(200)]));
 export type ScenarioParameters = z.infer<typeof ScenarioParameters>;
 
+/** Pages of the console on which a run can be watched. */
+export const WatchedPage = z.enum(['accelerators', 'parallelism', 'slos', 'topology']);
+export type WatchedPage = z.infer<typeof WatchedPage>;
+
 /** An experiment, usually a published one, that the twin can reproduce. */
 export const Scenario = z.strictObject({
   id: Name,
@@ -14,6 +18,7 @@ export const Scenario = z.strictObject({
   duration_s: z.number().positive().describe('approximate duration of a run with the defaults'),
   needs: z.array(z.string().max(120)).describe('prerequisites, checked before a run starts'),
   parameters: z.record(z.string(), z.unknown()).describe('JSON Schema of an object; every property has a default'),
+  watch: WatchedPage.optional().describe('page that shows best what happens during a run; absent: none does'),
 });
 export type Scenario = z.infer<typeof Scenario>;
 

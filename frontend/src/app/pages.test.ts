@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PageDefinition } from '../shared/page/definition.js';
+import { WATCHED_PAGES } from '../shared/scenario/watched-pages.js';
 import { PAGES } from './pages.js';
 import { pageRoutes } from './routes.js';
 
@@ -17,6 +18,10 @@ test('no two pages share an address, a title or a shortcut', () => {
   expect(duplicates(PAGES.map(({ path }) => path))).toEqual([]);
   expect(duplicates(PAGES.map(({ title }) => title))).toEqual([]);
   expect(duplicates(PAGES.flatMap(({ navigation }) => navigation?.letter ?? []))).toEqual([]);
+});
+
+test('scenarios can be watched on pages that there are', () => {
+  for (const watched of Object.values(WATCHED_PAGES)) expect(PAGES).toContainEqual(expect.objectContaining(watched));
 });
 
 test('pages with the same frame are inside one', () => {

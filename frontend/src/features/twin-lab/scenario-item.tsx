@@ -92,7 +92,7 @@ export function ScenarioItem({ scenario, refusal, run, told }: ScenarioItemProps
           }}
         />
       )}
-      {run && <RunProgress run={run} />}
+      {run && <RunProgress run={run} watch={scenario.watch} />}
       {told && (
         <>
           {told !== run && (

@@ -1,19 +1,27 @@
-import type { ScenarioRun } from '@orrery/contract';
+import type { Scenario, ScenarioRun } from '@orrery/contract';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { durationText } from '../../shared/format/time.js';
 import { RunSteps } from '../../shared/scenario/run-steps.js';
+import { WATCHED_PAGES } from '../../shared/scenario/watched-pages.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { cleaningText, runShare } from './scenario-text.js';
 import classes from './scenarios.module.css';
 
+interface RunProgressProps {
+  readonly run: ScenarioRun;
+  /** As its scenario declares it. */
+  readonly watch: Scenario['watch'];
+}
+
 /** Progress or outcome of a run, with its steps until it has completed. */
-export function RunProgress({ run }: { readonly run: ScenarioRun }) {
+export function RunProgress({ run, watch }: RunProgressProps) {
   const now = useNow();
   const titleOf = useChainTitle();
   const share = runShare(run);
+  const page = watch && WATCHED_PAGES[watch];
   const cleaning = cleaningText(run);
   return (
     <div className={classes.run}>
@@ -39,7 +47,7 @@ export function RunProgress({ run }: { readonly run: ScenarioRun }) {
             <span className={classes.track}>
               <span style={{ width: `${share * 100}%` }} />
             </span>
-            {run.scenario_id === 'reconfiguration' && <Link to="/accelerators">Watch it on Accelerators</Link>}
+            {page && <Link to={page.path}>Watch it on {page.title}</Link>}
           </>
         )}
       </div>

@@ -22,6 +22,7 @@ const scenario: Scenario = {
   source: 'CoNFV, Figure 9',
   duration_s: 120,
   needs: ['one board'],
+  watch: 'parallelism',
   parameters: {
     type: 'object',
     properties: {
@@ -122,9 +123,16 @@ describe('Scenarios', { timeout: 30_000 }, () => {
     );
   });
 
+  it('leads to the page that its scenario declares, while it runs', async () => {
+    show([running, done], 'viewer');
+    const link = await screen.findByRole('link', { name: 'Watch it on Parallelism' });
+    expect(link.getAttribute('href')).toBe('/parallelism');
+  });
+
   it('leads to the report of a run', async () => {
     show([done], 'viewer');
     expect((await screen.findByRole('link', { name: 'Report' })).getAttribute('href')).toBe('/scenarios/runs/run-1');
+    expect(screen.queryByRole('link', { name: /Watch it/ })).toBeNull();
   });
 
   it.each([

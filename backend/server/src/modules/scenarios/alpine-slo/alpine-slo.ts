@@ -18,6 +18,7 @@ export const ALPINE_SLO = defineScenario({
     'Overloads pipelines of busy loops with one stream of packets for each traffic class. Each pipeline is served by the schedule of Alpine, with a queue at every branch, classified first, and run to completion. Compares what the classes get with the ratios that they are to get.',
   source: 'Alpine Fig. 5.4, 5.6 to 5.9, Table 5.3',
   duration_s: 750,
+  watch: 'slos',
   parameters: Parameters,
   faults: ({ from, to }) =>
     from === to ? [{ pointer: '/parameters/to', detail: 'must not be the sending host', code: 'same-host' }] : [],

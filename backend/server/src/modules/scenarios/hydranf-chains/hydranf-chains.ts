@@ -32,6 +32,7 @@ export const HYDRANF_CHAINS = defineScenario({
     'Runs the chains of Table 6.1, of our nearest NFs, first in sequence and then, by a plan and under the same traffic, in parallel. Compares latency, cycles, copies and losses with each other, with the plans and with what was published.',
   source: 'HydraNF Table 6.1, Fig. 6.10 to 6.12',
   duration_s: 150,
+  watch: 'parallelism',
   parameters: Parameters,
   faults: ({ from, to }) =>
     from === to ? [{ pointer: '/parameters/to', detail: 'must not be the sending host', code: 'same-host' }] : [],

@@ -50,6 +50,7 @@ export const HYDRANF_PLACEMENT = defineScenario({
     'Runs four chains with the placement of the planner and with a random one, and a parallel chain with mirror and merge on one server, on two, and with the mirror in the switch. Compares latency and how often packets cross the fabric, which bounds the throughput of full links.',
   source: 'HydraNF Fig. 6.13 to 6.16',
   duration_s: 150,
+  watch: 'topology',
   parameters: Parameters,
   faults: ({ from, to }) =>
     from === to ? [{ pointer: '/parameters/to', detail: 'must not be the sending host', code: 'same-host' }] : [],

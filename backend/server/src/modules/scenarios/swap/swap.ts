@@ -48,6 +48,7 @@ export const SWAP = defineScenario({
     'A board detects SYN floods while software detects SQL injection. Web traffic grows past a threshold that stands in for the capacity of the software (4 Mbit/s, so that an emulated board keeps up; 408 published; this software carries Gbit/s): the two swap places, by partial and then by full reconfiguration, and swap back when it falls.',
   source: 'CoNFV VI, Figures 9 and 10',
   duration_s: 50,
+  watch: 'accelerators',
   parameters: Parameters,
   needs: () => [
     runningTwin(),

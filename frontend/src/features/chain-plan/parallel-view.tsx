@@ -1,6 +1,8 @@
 import type { ParallelForm, Plan } from '@orrery/contract';
 import { useMemo } from 'react';
 import { useChainTitle } from '../../shared/api/chains.js';
+import { useDeployments, usePlan } from '../../shared/api/queries.js';
+import { RUN_WORDS, runOptionsOf } from '../../shared/chain/run-options.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { edgesOfClass } from '../../shared/plan/plan-text.js';
@@ -38,7 +40,7 @@ export function ParallelView({ plan, chainId, address }: ParallelProps) {
     <div className={classes.groups}>
       <p className={classes.honest}>
         <span className={classes.label}>predicted</span> A chain runs in this form if its execution is parallel;
-        otherwise it could.
+        otherwise it could. <RunsNow chainId={chainId} />
       </p>
       {leftOut}
       <Panel title="Paths">
@@ -54,6 +56,15 @@ export function ParallelView({ plan, chainId, address }: ParallelProps) {
       <FormDetail key={form.id} form={form} />
     </div>
   );
+}
+
+/** How the chain runs at present, whatever is planned; nothing of one that does not run. */
+function RunsNow({ chainId }: Pick<ParallelProps, 'chainId'>) {
+  const { data: deployments } = useDeployments();
+  const deployment = deployments?.find(({ chain_id }) => chain_id === chainId);
+  const { data: plan } = usePlan(deployment?.plan_id);
+  if (!deployment || !plan) return null;
+  return <>Now the chain runs {RUN_WORDS.execution[runOptionsOf(plan, chainId).execution]?.runs}.</>;
 }
 
 function savedShare({ sequential_us, latency_us }: ParallelForm): number {

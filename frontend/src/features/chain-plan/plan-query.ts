@@ -2,9 +2,10 @@ import type { DeploymentOptions, Plan, PlanOptions } from '@orrery/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { call, callFull } from '../../shared/api/client.js';
-import { useDeployments } from '../../shared/api/queries.js';
+import { useDeployments, usePlan } from '../../shared/api/queries.js';
 import { useEditorContext } from '../../shared/chain-draft/context.js';
 import { useSaver } from '../../shared/chain-draft/saver-context.js';
+import { stalenessOf } from './staleness.js';
 
 /** What is planned: the draft as saved at a certain time. */
 export interface Draft {
@@ -92,24 +93,16 @@ export function usePlanPreview(draft: Draft | null, asked: Asked) {
 export function useStaleness(plan: Plan | undefined, revision: number | null): string | null {
   const { chain } = useEditorContext();
   const { data: deployments } = useDeployments();
+  const own = deployments?.find(({ chain_id }) => chain_id === chain.id);
+  const { data: inForce } = usePlan(own?.plan_id);
+  const { data: base } = usePlan(plan?.base_plan);
   const { data: infrastructure } = useQuery({
     queryKey: ['infrastructure', 'revision'],
     queryFn: async ({ signal }) => revisionOf((await callFull('getInfrastructure', {}, { signal })).etag),
   });
   if (!plan || revision === null) return null;
-  if (chain.revision > revision) return 'The draft was changed since.';
-  if (infrastructure !== undefined && infrastructure > plan.infrastructure_revision)
-    return 'The infrastructure was changed since.';
-  if (!deployments) return null;
-  const others = deployments.filter(({ chain_id, state }) => chain_id !== chain.id && state !== 'undeploying');
-  const planned = plan.chains.filter(({ chain_id }) => chain_id !== chain.id);
-  // What runs was planned as a draft, version 0, by whoever deployed a draft and published it with that.
-  const same =
-    others.length === planned.length &&
-    planned.every(({ chain_id, version }) =>
-      others.some((other) => other.chain_id === chain_id && (version === 0 || other.version === version)),
-    );
-  return same ? null : 'Other chains were deployed or taken down since.';
+  const revisions = { planned: revision, now: chain.revision };
+  return stalenessOf({ plan, chainId: chain.id, revisions, infrastructure, deployments, inForce, base });
 }
 
 /** The number in an ETag such as `"12"`; 0 for none. */

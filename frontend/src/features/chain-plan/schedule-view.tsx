@@ -50,11 +50,13 @@ export function ScheduleView({ plan, chainId, address }: ScheduleProps) {
       <p className={classes.honest}>
         {isPlanned(plan, chosen.chain_id) ? (
           <>
-            <span className={classes.label}>schedule</span> The cores of the chain serve its tasks as shown.
+            <span className={classes.label}>schedule</span> By this plan the cores of the chain serve its tasks as
+            shown.
           </>
         ) : (
           <>
-            <span className={classes.label}>what-if</span> The cores of the chain serve its instances in turn.
+            <span className={classes.label}>what-if</span> By this plan the cores of the chain serve its instances in
+            turn; this is how they would serve them as scheduled.
           </>
         )}
       </p>

@@ -35,3 +35,16 @@ it('counts exceptions where they are told', () => {
   render(<RangeBar label="e1" parts={parts} rateOf={() => '5'} exceptionsOf={({ to }) => (to === 'nat.0' ? 3 : 0)} />);
   expect(screen.getAllByRole('row').map(({ lastChild }) => lastChild?.textContent)).toEqual(['Exceptions', '3', '0']);
 });
+
+it('says over which time packets and rates are averaged, and names each target in full', () => {
+  render(<RangeBar label="e1" parts={parts} windowS={5} liveShareOf={() => '50'} rateOf={() => '7'} />);
+  expect(screen.getAllByRole('columnheader').map(({ textContent }) => textContent)).toEqual([
+    'Target',
+    'Flows',
+    'Packets, 5 s',
+    'Rate, 5 s',
+  ]);
+  const name = screen.getByTitle('nat.0');
+  expect(name.textContent).toBe('nat.0');
+  expect(name.innerHTML).toBe('nat.<wbr>0');
+});

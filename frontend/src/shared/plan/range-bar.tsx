@@ -1,6 +1,7 @@
 import { FLOW_SPACE } from '@orrery/contract';
 import type { ReactNode } from 'react';
 import { quantityText } from '../format/quantity.js';
+import { BrokenName } from '../ui/broken-name.js';
 import classes from './range-bar.module.css';
 import { type SplitPart, shareOfFlows } from './splits.js';
 
@@ -10,6 +11,8 @@ interface RangeBarProps {
   readonly parts: readonly SplitPart[];
   /** What each target gets now. */
   readonly rateOf: (part: SplitPart) => ReactNode;
+  /** Over which rates and shares of packets are averaged; absent: they are of the last report. */
+  readonly windowS?: number;
   /** Flows in progress that a target has though its ranges do not hold them; absent: not counted. */
   readonly exceptionsOf?: (part: SplitPart) => ReactNode;
   /** Share of the packets that a target gets now; absent: not measured. */
@@ -20,7 +23,9 @@ const COLOURS = 6;
 export const colourOf = (index: number) => `var(--o-series-${(index % COLOURS) + 1})`;
 
 /** The ranges of a hash by target, to scale, with the share of flows, the rate and the exceptions of each. */
-export function RangeBar({ label, parts, rateOf, exceptionsOf, liveShareOf }: RangeBarProps) {
+export function RangeBar({ label, parts, rateOf, windowS, exceptionsOf, liveShareOf }: RangeBarProps) {
+  const during = windowS === undefined ? '' : `, ${windowS} s`;
+  const mean = windowS === undefined ? undefined : `Mean of the last ${windowS} s, counted where the flows are split`;
   return (
     <div>
       <div className={classes.bar} aria-hidden>
@@ -48,8 +53,14 @@ export function RangeBar({ label, parts, rateOf, exceptionsOf, liveShareOf }: Ra
           <tr>
             <th scope="col">Target</th>
             <th scope="col">Flows</th>
-            {liveShareOf && <th scope="col">Packets</th>}
-            <th scope="col">Rate</th>
+            {liveShareOf && (
+              <th scope="col" title={mean}>
+                Packets{during}
+              </th>
+            )}
+            <th scope="col" title={mean}>
+              Rate{during}
+            </th>
             {exceptionsOf && (
               <th scope="col" title="Flows in progress that stay there though its ranges no longer hold them">
                 Exceptions
@@ -60,11 +71,13 @@ export function RangeBar({ label, parts, rateOf, exceptionsOf, liveShareOf }: Ra
         <tbody>
           {parts.map((part, index) => (
             <tr key={part.to}>
-              <td title={part.ranges.map(({ lo, hi }) => `[${lo}, ${hi})`).join(', ')}>
+              <td>
                 <span className={classes.key} style={{ background: colourOf(index) }} aria-hidden />
-                {part.to} <span className="muted">{part.server}</span>
+                <BrokenName name={part.to} /> <span className="muted">{part.server}</span>
               </td>
-              <td>{quantityText('share', shareOfFlows(part.ranges))}</td>
+              <td title={part.ranges.map(({ lo, hi }) => `[${lo}, ${hi})`).join(', ')}>
+                {quantityText('share', shareOfFlows(part.ranges))}
+              </td>
               {liveShareOf && <td>{liveShareOf(part)}</td>}
               <td>{rateOf(part)}</td>
               {exceptionsOf && <td>{exceptionsOf(part)}</td>}

@@ -1,11 +1,12 @@
 import { MantineProvider } from '@mantine/core';
 import type { Plan, PlannedSplit, Role, Session } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sessionStore } from '../api/session.js';
+import { live } from '../stream/stream.js';
 import { SplitPanel } from './split-panel.js';
 
 const served = vi.hoisted(() => ({ etag: '"a"', split: {} as unknown, refuses: false }));
@@ -165,6 +166,24 @@ describe('the ranges of a running NF', { timeout: 60_000 }, () => {
     expect(border.getAttribute('aria-valuenow')).toBe('32768');
     expect(within(dialog).queryByRole('button', { name: 'Deploy' })).toBeNull();
     expect(bodies.map(({ name }) => name)).toEqual(['createPlan']);
+  });
+
+  it('show shares and rates of the same packets and seconds: those that the split sends', async () => {
+    show('viewer');
+    const sample = (id: string, metric: string, value: number) =>
+      ({ key: `instance/web.ids.${id}/${metric}`, t_ms: 1000, value, origin: 'twin' }) as const;
+    act(() =>
+      live.addSamples([sample('0', 'split_pps', 300), sample('1', 'split_pps', 100), sample('1', 'pps', 7000)]),
+    );
+    const cells = () =>
+      screen.getAllByRole('row').map(({ children }) => [...children].slice(2, 4).map(({ textContent }) => textContent));
+    await waitFor(() =>
+      expect(cells()).toEqual([
+        ['Packets, 5 s', 'Rate, 5 s'],
+        ['75.0%', '300pkt/s'],
+        ['25.0%', '100pkt/s'],
+      ]),
+    );
   });
 
   it('are only shown to viewers', async () => {

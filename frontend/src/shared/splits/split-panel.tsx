@@ -6,11 +6,11 @@ import { lazy, Suspense, useState } from 'react';
 import { useDeployments, useOperations } from '../api/queries.js';
 import { useMay } from '../api/session.js';
 import { RangeBar } from '../plan/range-bar.js';
-import { useSamples } from '../stream/hooks.js';
 import { LiveRate, RateText } from '../ui/rate-text.js';
 import { Reason } from '../ui/reason.js';
 import { RelativeTime } from '../ui/relative-time.js';
 import { lastSplitChange } from './split-changes.js';
+import { SPLIT_WINDOW_S, useSplitRates } from './split-rates.js';
 import classes from './splits.module.css';
 
 const SplitDialog = lazy(() => import('./split-dialog.js'));
@@ -28,7 +28,7 @@ interface Asked {
 
 /** How the flows of an NF are split over its instances, planned and live, and the way to change that. */
 export function SplitPanel({ split, plan }: SplitPanelProps) {
-  const { chain_id, node_id, targets, keep_flows, at } = split;
+  const { chain_id, node_id, keep_flows, at } = split;
   const { data: deployments } = useDeployments();
   const { data: operations } = useOperations();
   const mayOperate = useMay('operator');
@@ -38,16 +38,9 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
   const isChanging = deployment?.state === 'deploying' || deployment?.state === 'undeploying';
   const obstacle = isChanging ? 'The chain is being changed.' : null;
   const last = operations ? lastSplitChange(operations.items, chain_id, node_id) : null;
-  const parts = targets.map(({ instance_id, server, range }) => ({ to: instance_id, server, ranges: [range] }));
   return (
     <>
-      <RangeBar
-        label={`Instances of ${node_id}`}
-        parts={parts}
-        liveShareOf={({ to }) => <LiveShare of={to} among={parts.map((part) => part.to)} />}
-        rateOf={({ to }) => <LiveRate sampleKey={sampleKey('instance', to, 'pps')} quantity="pps" />}
-        exceptionsOf={({ to }) => <LiveRate sampleKey={sampleKey('instance', to, 'exceptions')} quantity="count" />}
-      />
+      <LiveRanges split={split} />
       <p className={classes.note}>
         {at === 'switch' ? 'Switches split.' : 'Engines split.'}{' '}
         {keep_flows
@@ -104,10 +97,19 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
   );
 }
 
-/** Share of the packets that the split sends to an instance now. */
-function LiveShare({ of, among }: { readonly of: string; readonly among: readonly string[] }) {
-  const keyOf = (instance: string) => sampleKey('instance', instance, 'split_pps');
-  const all = useSamples(among.map(keyOf), (samples) => samples.reduce((sum, { value }) => sum + value, 0));
-  const own = useSamples([keyOf(of)], ([sample]) => sample?.value ?? null);
-  return <RateText quantity="share" value={own === null || all === 0 ? null : own / all} />;
+/** The ranges of the instances, with what the split sends to each of them now. */
+function LiveRanges({ split: { node_id, targets } }: Pick<SplitPanelProps, 'split'>) {
+  const parts = targets.map(({ instance_id, server, range }) => ({ to: instance_id, server, ranges: [range] }));
+  const { rates, stale } = useSplitRates(parts.map(({ to }) => to));
+  const rateOf = (id: string) => rates[parts.findIndex(({ to }) => to === id)];
+  return (
+    <RangeBar
+      label={`Instances of ${node_id}`}
+      parts={parts}
+      windowS={SPLIT_WINDOW_S}
+      liveShareOf={({ to }) => <RateText quantity="share" value={rateOf(to)?.share} stale={stale} />}
+      rateOf={({ to }) => <RateText quantity="pps" value={rateOf(to)?.pps} stale={stale} />}
+      exceptionsOf={({ to }) => <LiveRate sampleKey={sampleKey('instance', to, 'exceptions')} quantity="count" />}
+    />
+  );
 }

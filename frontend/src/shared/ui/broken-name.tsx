@@ -1,0 +1,17 @@
+import { Fragment } from 'react';
+
+/** A name such as `web.ids.0`, which breaks behind its points before it breaks within a word; in full as a tooltip. */
+export function BrokenName({ name }: { readonly name: string }) {
+  const parts = name.split(/(?<=[.:/])/);
+  return (
+    <span title={name}>
+      {parts.map((part, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their place
+        <Fragment key={index}>
+          {index > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </span>
+  );
+}

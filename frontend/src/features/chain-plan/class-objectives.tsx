@@ -1,4 +1,5 @@
 import type { ScheduleForm, SloStatus } from '@orrery/contract';
+import { SloState } from '../../shared/chain/slo-state.js';
 import { errorText } from '../../shared/format/prediction.js';
 import { quantityOfUnit } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
@@ -8,7 +9,7 @@ import { DataTable } from '../../shared/table/data-table.js';
 import { MeasuredText } from '../../shared/ui/rate-text.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
-import { classObjectiveText, objectiveOf } from './class-objective-text.js';
+import { objectiveOf, plannedObjectiveText } from './class-objective-text.js';
 import classes from './plan.module.css';
 import type { ScheduleFormProps } from './schedule-props.js';
 
@@ -61,15 +62,9 @@ export function ClassObjectives({ plan, schedule: { chain_id, objectives } }: Sc
     {
       id: 'state',
       title: 'State',
-      cell: ({ slo_id }) => {
-        const slo = statusOf(slo_id);
-        return (
-          <>
-            <StatusBadge state={slo?.state ?? 'no-data'} />
-            {slo?.cause && <div className="muted">{slo.cause}</div>}
-          </>
-        );
-      },
+      cell: ({ slo_id }) => (
+        <SloState slo={statusOf(slo_id)} definition={objectiveOf(plan, chain_id, slo_id).definition} />
+      ),
     },
   ];
   const columns: readonly Column<Objective>[] = [
@@ -77,10 +72,10 @@ export function ClassObjectives({ plan, schedule: { chain_id, objectives } }: Sc
       id: 'objective',
       title: 'Objective',
       className: classes.words,
-      value: ({ slo_id }) => classObjectiveText(plan, chain_id, slo_id),
+      value: ({ slo_id }) => plannedObjectiveText(plan, chain_id, slo_id),
       cell: ({ slo_id }) => (
         <>
-          {classObjectiveText(plan, chain_id, slo_id)}
+          {plannedObjectiveText(plan, chain_id, slo_id)}
           <div className="muted">
             <code>{slo_id}</code>
           </div>

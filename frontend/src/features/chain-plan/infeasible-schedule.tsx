@@ -1,7 +1,7 @@
 import { Panel } from '../../shared/page/page-header.js';
 import { classText, constraintText } from '../../shared/plan/plan-text.js';
 import type { PlanAddress } from './address.js';
-import { classObjectiveText } from './class-objective-text.js';
+import { plannedObjectiveText } from './class-objective-text.js';
 import classes from './plan.module.css';
 import type { ScheduleFormProps } from './schedule-props.js';
 
@@ -18,7 +18,7 @@ export function InfeasibleSchedule({ plan, schedule, address }: ScheduleFormProp
             <ConflictRow name="Share" items={conflict.modules.length > 0 ? [conflict.modules.join(', ')] : []} />
             <ConflictRow
               name="Objectives"
-              items={conflict.slos.map((slo) => classObjectiveText(plan, schedule.chain_id, slo))}
+              items={conflict.slos.map((slo) => plannedObjectiveText(plan, schedule.chain_id, slo))}
             />
           </dl>
         </div>

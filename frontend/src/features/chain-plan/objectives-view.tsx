@@ -8,6 +8,7 @@ import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { quantityColumn } from '../../shared/table/quantity-column.js';
 import { EmptyState } from '../../shared/ui/states.js';
+import { ClassObjectives } from './class-objectives.js';
 import { ownFirst } from './own-first.js';
 import classes from './plan.module.css';
 
@@ -16,13 +17,15 @@ interface ObjectivesProps {
   readonly chainId: string;
 }
 
-/** The prediction for each objective, with its model, and for each traffic class. */
+/** The prediction for each objective, with its model, also for those between classes, and for each traffic class. */
 export function Objectives({ plan, chainId }: ObjectivesProps) {
+  const schedule = plan.schedules.find(({ chain_id }) => chain_id === chainId);
   return (
     <div className={classes.groups}>
       <Panel title="Objectives, predicted">
         <Predictions slos={ownFirst(plan.slos, chainId)} plan={plan} />
       </Panel>
+      {schedule && schedule.objectives.length > 0 && <ClassObjectives plan={plan} schedule={schedule} />}
       <Panel title="Traffic classes, predicted">
         <TrafficClasses plan={plan} chainId={chainId} />
       </Panel>

@@ -67,6 +67,15 @@ describe('the state of the system', () => {
     expect(systemState(health('ok'), found)).toBe('degraded');
   });
 
+  it('tells of objectives between classes what they ask for', () => {
+    const priority = { ...slo('ch-1', 'violated', 0.4), kind: 'priority', unit: 'share', target: 0.2 } as SloStatus;
+    const ratio = { ...slo('ch-2', 'violated', 1.5), kind: 'cpu-ratio', unit: 'ratio', target: 3 } as SloStatus;
+    expect(troubles({ slos: [priority, ratio] }).map(({ detail }) => detail)).toEqual([
+      'Objective violated: served before a class with priority 40.0 %, at most 20.0 %.',
+      'Objective violated: CPU time of two classes 1.50, target 3.',
+    ]);
+  });
+
   it('lists the worst first', () => {
     const parts: Health['parts'] = [
       { name: 'twin', status: 'degraded', detail: 'hangs' },

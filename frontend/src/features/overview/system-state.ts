@@ -52,10 +52,19 @@ export function troublesOf({ health, instances, deployments, slos }: Known, titl
   return [...all.filter(({ status }) => status === 'failed'), ...all.filter(({ status }) => status === 'degraded')];
 }
 
+const MISSED: Readonly<Record<SloStatus['kind'], { readonly what: string; readonly bound: string }>> = {
+  latency: { what: 'latency', bound: 'at most' },
+  throughput: { what: 'throughput', bound: 'at least' },
+  'cpu-ratio': { what: 'CPU time of two classes', bound: 'target' },
+  'packet-ratio': { what: 'packets of two classes', bound: 'target' },
+  priority: { what: 'served before a class with priority', bound: 'at most' },
+};
+
 function missText({ kind, unit, measured, target }: SloStatus): string {
   const text = (value: number) => quantityText(quantityOfUnit(unit), value);
   const found = measured === null ? 'nothing measured' : text(measured);
-  return `${kind} ${found}, ${kind === 'latency' ? 'at most' : 'at least'} ${text(target)}`;
+  const { what, bound } = MISSED[kind];
+  return `${what} ${found}, ${bound} ${text(target)}`;
 }
 
 /** The server's own status, lowered by any problem in the network. */

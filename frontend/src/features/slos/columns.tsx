@@ -2,6 +2,7 @@ import type { ChainDefinition, Deployment, SloStatus } from '@orrery/contract';
 import { Link } from 'react-router';
 import { chainPath } from '../../shared/api/chains.js';
 import { ChainState } from '../../shared/chain/chain-state.js';
+import { SloState } from '../../shared/chain/slo-state.js';
 import { bandText, carriedText, predictionError, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import { REAL_BOARD } from '../../shared/plan/emulated-boards.js';
@@ -9,7 +10,6 @@ import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { ErrorText } from './error-text.js';
 import { objectiveText } from './objective.js';
 import classes from './slos.module.css';
@@ -70,7 +70,12 @@ export function objectiveColumns({
       className: classes.objective,
       value: (slo) => objectiveText(slo, definitionOf(slo.chain_id)),
     },
-    { id: 'state', title: 'State', value: ({ state }) => state, cell: ({ state }) => <StatusBadge state={state} /> },
+    {
+      id: 'state',
+      title: 'State',
+      value: ({ state }) => state,
+      cell: (slo) => <SloState slo={slo} definition={definitionOf(slo.chain_id)} />,
+    },
     figure('target', 'Target'),
     {
       id: 'predicted',

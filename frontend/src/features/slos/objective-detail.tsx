@@ -2,6 +2,7 @@ import type { ChainDefinition, Deployment, SloStatus } from '@orrery/contract';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { ChainState } from '../../shared/chain/chain-state.js';
+import { causeText } from '../../shared/chain/class-objective-text.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
 import { carriedText, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
@@ -64,7 +65,7 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
           ...(slo.kind === 'throughput'
             ? [['Carried', carriedText(slo) ?? 'nothing is offered, or it is not counted'] as const]
             : [['Against prediction', <ErrorText key="error" slo={slo} />] as const]),
-          ...(slo.cause === undefined ? [] : [['Because', slo.cause] as const]),
+          ...(slo.cause === undefined ? [] : [['Because', causeText(slo.cause, definition)] as const]),
           ['Window', `${slo.window_s} s, ${slo.packets.toLocaleString()} packets`],
           ['Measured in', slo.origin === 'twin' ? <EmulatedMark key="origin" /> : 'real equipment'],
         ]}

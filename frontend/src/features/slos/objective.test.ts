@@ -1,5 +1,6 @@
 import type { ChainDefinition, SloStatus } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { chain } from '../../editor-model/testing.js';
 import { carriedText, errorText, predictionError, predictionText } from '../../shared/format/prediction.js';
 import { mergeSlos } from '../../shared/stream/slo-rows.js';
 import { objectiveSeries, objectiveText, worstFirst } from './objective.js';
@@ -43,12 +44,13 @@ describe('an objective', () => {
       { id: 'cpu', kind: 'cpu-time', a: 'e1', b: 'e2', ratio: 3 },
       { id: 'first', kind: 'priority', above: 'e1', below: 'e2' },
     ] as const;
-    const definition = { slos: [], class_slos } as unknown as ChainDefinition;
+    const forked = chain('ids>web', 'ids>dns');
+    const definition = { ...forked, class_slos } as unknown as ChainDefinition;
     const ratio = slo({ slo_id: 'cpu', kind: 'cpu-ratio', unit: 'ratio', target: 3 });
-    expect(objectiveText(ratio, definition)).toBe('CPU time of e1 to e2');
+    expect(objectiveText(ratio, definition)).toBe('CPU time of ids → web over ids → dns');
     expect(objectiveText(ratio, undefined)).toBe('Ratio of CPU time');
     const priority = slo({ slo_id: 'first', kind: 'priority', unit: 'share', target: 0.2 });
-    expect(objectiveText(priority, definition)).toBe('e2 served while e1 waits, at most');
+    expect(objectiveText(priority, definition)).toBe('ids → dns served while ids → web waits, at most');
     expect(objectiveSeries(priority)).toEqual([]);
   });
 

@@ -1,12 +1,14 @@
 import type { ChainDefinition, SloStatus } from '@orrery/contract';
 import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
+import { classObjectiveText, edgeClassText } from '../../shared/chain/class-objective-text.js';
 
 /** Text of an objective. The percentile is in the chain's definition, not in the status. */
 export function objectiveText(slo: SloStatus, definition: ChainDefinition | undefined): string {
   if (slo.kind === 'throughput') return 'Throughput at least';
   const between = definition?.class_slos.find(({ id }) => id === slo.slo_id);
-  if (between?.kind === 'priority') return `${between.below} served while ${between.above} waits, at most`;
-  if (between) return `${between.kind === 'cpu-time' ? 'CPU time' : 'Packets'} of ${between.a} to ${between.b}`;
+  const name = (edge: string) => (definition ? edgeClassText(definition, edge) : edge);
+  if (between?.kind === 'priority') return `${name(between.below)} served while ${name(between.above)} waits, at most`;
+  if (definition && between) return classObjectiveText(definition, between);
   if (slo.kind !== 'latency') return KIND_TEXTS[slo.kind];
   const declared = definition?.slos.find(({ id }) => id === slo.slo_id);
   const percentile = declared?.kind === 'latency' ? declared.percentile : null;

@@ -3,6 +3,7 @@ import type { ChainDefinition, ClassSlo } from '@orrery/contract';
 import { IconX } from '@tabler/icons-react';
 import { edgeLabel } from '../../../editor-model/diff.js';
 import { SchemaFields } from '../../../shared/form/schema-fields.js';
+import { SloFigures } from '../live/slo-figures.js';
 import classes from './inspector.module.css';
 import { CLASS_SLO_FIELDS } from './objective-fields.js';
 
@@ -63,6 +64,7 @@ export function ClassSloCard({ slo, definition, ways, readOnly, problemOf, onCha
         }}
       />
       {whole && <p className={classes.error}>{whole}</p>}
+      <SloFigures sloId={slo.id} />
     </fieldset>
   );
 }

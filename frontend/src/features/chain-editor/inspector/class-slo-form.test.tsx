@@ -18,7 +18,9 @@ function Form({ store }: { readonly store: EditorStore }) {
   const derived = createStore(() => ({ problems: check(definition, context) }) as unknown as Derived);
   return (
     <MantineProvider env="test">
-      <EditorContext value={{ store, derived, readOnly: false } as unknown as EditorContextValue}>
+      <EditorContext
+        value={{ store, derived, readOnly: false, chain: { deployed_version: null } } as unknown as EditorContextValue}
+      >
         <ClassSloForm definition={definition} />
       </EditorContext>
     </MantineProvider>

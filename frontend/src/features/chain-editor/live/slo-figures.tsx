@@ -1,5 +1,6 @@
 import type { SloStatus } from '@orrery/contract';
-import { useEditorContext } from '../../../shared/chain-draft/context.js';
+import { causeText } from '../../../shared/chain/class-objective-text.js';
+import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { carriedText, errorText, predictionError, predictionText } from '../../../shared/format/prediction.js';
 import { quantityOfUnit } from '../../../shared/format/quantity.js';
 import { REAL_BOARD, useOnEmulatedBoard } from '../../../shared/plan/emulated-boards.js';
@@ -17,9 +18,14 @@ function useSloStatus(chainId: string, sloId: string): SloStatus | undefined {
 /** Predicted next to measured, with the prediction error; nothing while the chain is not deployed. */
 export function SloFigures({ sloId }: { readonly sloId: string }) {
   const { chain } = useEditorContext();
-  const status = useSloStatus(chain.id, sloId);
-  const isOnEmulatedBoard = useOnEmulatedBoard()(chain.id);
-  if (!status || chain.deployed_version === null) return null;
+  return chain.deployed_version === null ? null : <Figures chainId={chain.id} sloId={sloId} />;
+}
+
+function Figures({ chainId, sloId }: { readonly chainId: string; readonly sloId: string }) {
+  const deployed = useDerived((derived) => derived.deployed);
+  const status = useSloStatus(chainId, sloId);
+  const isOnEmulatedBoard = useOnEmulatedBoard()(chainId);
+  if (!status) return null;
   const quantity = quantityOfUnit(status.unit);
   const error = predictionError(status);
   const carried = carriedText(status);
@@ -45,6 +51,12 @@ export function SloFigures({ sloId }: { readonly sloId: string }) {
           {error !== null && <span className="muted tabular"> (measured {errorText(error)})</span>}
         </dd>
       </div>
+      {status.cause && (
+        <div>
+          <dt>Because</dt>
+          <dd>{causeText(status.cause, deployed ?? undefined)}</dd>
+        </div>
+      )}
       {carried && (
         <div>
           <dt>Carried</dt>

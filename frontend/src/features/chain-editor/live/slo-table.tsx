@@ -1,44 +1,77 @@
-import type { Slo, SloStatus } from '@orrery/contract';
+import type { ChainDefinition, ClassSlo, Slo, SloStatus } from '@orrery/contract';
+import { classObjectiveText } from '../../../shared/chain/class-objective-text.js';
+import { SloState } from '../../../shared/chain/slo-state.js';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
+import { countText } from '../../../shared/format/number.js';
 import { carriedText, predictionText } from '../../../shared/format/prediction.js';
-import { type Quantity, quantityText } from '../../../shared/format/quantity.js';
+import { type Quantity, quantityOfUnit, quantityText } from '../../../shared/format/quantity.js';
 import { REAL_BOARD, useOnEmulatedBoard } from '../../../shared/plan/emulated-boards.js';
 import { useSloRows } from '../../../shared/stream/slo-rows.js';
 import type { Column } from '../../../shared/table/column.js';
 import { DataTable } from '../../../shared/table/data-table.js';
 import { MeasuredText } from '../../../shared/ui/rate-text.js';
 import { EmptyState } from '../../../shared/ui/states.js';
-import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import classes from './live-panel.module.css';
 
 interface Objective {
-  readonly slo: Slo;
+  readonly id: string;
+  readonly text: string;
+  readonly quantity: Quantity;
+  /** Null: it has a figure only while it is judged. */
+  readonly target: number | null;
+  /** How the measurement must be to the target; empty: near it. */
+  readonly bound: '≤' | '≥' | '';
   readonly status: SloStatus | undefined;
+  /** That names the classes. */
+  readonly definition: ChainDefinition;
   /** Predicted for a real board; it runs on an emulated one. */
   readonly isOnEmulatedBoard: boolean;
 }
 
-const quantityOf = ({ kind }: Slo): Quantity => (kind === 'latency' ? 'us' : 'bps');
-const targetOf = (slo: Slo) => (slo.kind === 'latency' ? slo.max_us : slo.min_bps);
+type Declared = Pick<Objective, 'id' | 'text' | 'quantity' | 'target' | 'bound'>;
+
+function ofChain(slo: Slo): Declared {
+  return slo.kind === 'latency'
+    ? { id: slo.id, text: `Latency p${slo.percentile}`, quantity: 'us', target: slo.max_us, bound: '≤' }
+    : { id: slo.id, text: 'Throughput', quantity: 'bps', target: slo.min_bps, bound: '≥' };
+}
+
+function betweenClasses(slo: ClassSlo, definition: ChainDefinition, status: SloStatus | undefined): Declared {
+  const text = classObjectiveText(definition, slo);
+  if (slo.kind !== 'priority') return { id: slo.id, text, quantity: 'count', target: slo.ratio, bound: '' };
+  const quantity = quantityOfUnit(status?.unit ?? 'share');
+  return { id: slo.id, text, quantity, target: status?.target ?? null, bound: '≤' };
+}
+
+/** Objectives of the deployed version, those between its classes last. */
+export function objectivesOf(
+  definition: ChainDefinition | null,
+  statusOf: (id: string) => SloStatus | undefined,
+  isOnEmulatedBoard: boolean,
+): Objective[] {
+  if (!definition) return [];
+  const all = [
+    ...definition.slos.map(ofChain),
+    ...definition.class_slos.map((slo) => betweenClasses(slo, definition, statusOf(slo.id))),
+  ];
+  return all.map((slo) => ({ ...slo, status: statusOf(slo.id), definition, isOnEmulatedBoard }));
+}
 
 const COLUMNS: readonly Column<Objective>[] = [
-  {
-    id: 'objective',
-    title: 'Objective',
-    value: ({ slo }) => (slo.kind === 'latency' ? `Latency p${slo.percentile}` : 'Throughput'),
-  },
+  { id: 'objective', title: 'Objective', className: classes.words, value: ({ text }) => text },
   {
     id: 'state',
     title: 'State',
     value: ({ status }) => status?.state ?? 'no-data',
-    cell: ({ status }) => <StatusBadge state={status?.state ?? 'no-data'} status={status ? undefined : 'stale'} />,
+    cell: ({ status, definition }) => <SloState slo={status} definition={definition} />,
   },
   {
     id: 'target',
     title: 'Target',
     number: true,
-    value: ({ slo }) => targetOf(slo),
-    cell: ({ slo }) => `${slo.kind === 'latency' ? '≤' : '≥'} ${quantityText(quantityOf(slo), targetOf(slo))}`,
+    value: ({ target }) => target,
+    cell: ({ bound, quantity, target }) =>
+      target === null ? '–' : `${bound} ${quantityText(quantity, target)}`.trimStart(),
   },
   {
     id: 'predicted',
@@ -48,7 +81,7 @@ const COLUMNS: readonly Column<Objective>[] = [
     cell: ({ status, isOnEmulatedBoard }) => (
       <>
         {status ? predictionText(status) : '–'}
-        {status && isOnEmulatedBoard && (
+        {status && status.predicted !== null && isOnEmulatedBoard && (
           <div className={classes.note} title={`Predicted ${REAL_BOARD}`}>
             on a real board
           </div>
@@ -61,11 +94,15 @@ const COLUMNS: readonly Column<Objective>[] = [
     title: 'Measured',
     number: true,
     value: ({ status }) => status?.measured,
-    cell: ({ slo, status }) => (
+    cell: ({ quantity, status }) => (
       <span
-        title={status ? (carriedText(status) ?? `from ${status.packets} packets in ${status.window_s} s`) : undefined}
+        title={
+          status
+            ? (carriedText(status) ?? `from ${countText(status.packets)} packets in ${status.window_s} s`)
+            : undefined
+        }
       >
-        <MeasuredText quantity={quantityOf(slo)} value={status?.measured} stale={status?.state === 'stale'} />
+        <MeasuredText quantity={quantity} value={status?.measured} stale={status?.state === 'stale'} />
       </span>
     ),
   },
@@ -77,19 +114,15 @@ export function SloTable() {
   const { rows } = useSloRows();
   const isOnEmulatedBoard = useOnEmulatedBoard()(chain.id);
   const deployed = useDerived((derived) => derived.deployed);
-  const objectives = (deployed?.slos ?? []).map((slo) => ({
-    slo,
-    isOnEmulatedBoard,
-    status: rows.find(({ chain_id, slo_id }) => chain_id === chain.id && slo_id === slo.id),
-  }));
+  const statusOf = (id: string) => rows.find(({ chain_id, slo_id }) => chain_id === chain.id && slo_id === id);
   return (
     <div className={classes.slos}>
       <DataTable
         label="Objectives"
         columns={COLUMNS}
-        rows={objectives}
-        rowKey={({ slo }) => slo.id}
-        dataOf={({ slo }) => ({ 'data-slo': slo.id })}
+        rows={objectivesOf(deployed, statusOf, isOnEmulatedBoard)}
+        rowKey={({ id }) => id}
+        dataOf={({ id }) => ({ 'data-slo': id })}
         empty={<EmptyState title="No objectives">Add one in the chain’s settings.</EmptyState>}
       />
     </div>

@@ -3,10 +3,12 @@ import { EVENTS, type Event } from '@orrery/contract';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
+import { endingOf } from '../../shared/format/ending.js';
 import { dateTimeText } from '../../shared/format/time.js';
 import { pointBefore } from '../../shared/stream/event-id.js';
 import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.js';
 import { JsonView } from '../../shared/ui/json-view.js';
+import { LogTail } from '../../shared/ui/log-tail.js';
 import { EmptyState, ErrorState, LoadingRows } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { SubjectLink } from '../../shared/ui/subject-link.js';
@@ -31,11 +33,13 @@ export function EventDetail({ id, loaded, onClose }: EventDetailProps) {
     },
   });
   const event = loaded ?? query.data;
+  const ending = event?.type === 'instance.ended' ? endingOf(event.data.how) : null;
   return (
     <DetailPanel title={event ? EVENTS[event.type].title : 'Event'} label={`Event ${id}`} onClose={onClose}>
       {event ? (
         <>
-          <p className={classes.message}>{event.message}</p>
+          <p className={classes.message}>{ending?.text ?? event.message}</p>
+          {ending?.log && <LogTail text={ending.log} />}
           <Facts
             items={[
               ['Type', <code key="type">{event.type}</code>],

@@ -1,5 +1,6 @@
 import type { Deployment, Health, NfInstance, SloStatus } from '@orrery/contract';
 import type { ChainTitle } from '../../shared/api/chains.js';
+import { endingOf } from '../../shared/format/ending.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 
 export interface Trouble {
@@ -31,7 +32,8 @@ export function troublesOf({ health, instances, deployments, slos }: Known, titl
   const nfs = instances
     .filter(({ state }) => state === 'failed')
     .map(({ id, chain_id, detail }): Trouble => {
-      return { key: `nf/${id}`, name: id, status: 'failed', detail: detail ?? 'The NF failed.', chain_id };
+      const why = detail === null ? 'The NF failed.' : (endingOf(detail)?.text ?? detail);
+      return { key: `nf/${id}`, name: id, status: 'failed', detail: why, chain_id };
     });
   const ofNfs = new Set(nfs.map(({ chain_id }) => chain_id));
   const chains = deployments.flatMap(({ chain_id, state, reason }): Trouble[] => {

@@ -40,7 +40,14 @@ function useList<N extends ListRoute>(name: N, resource: string, refetchInterval
 export const useNfDescriptors = () => useList('listNfDescriptors', 'nf-descriptors');
 export const useChains = () => useList('listChains', 'chains');
 export const useDeployments = () => useList('listDeployments', 'deployments');
-export const useNfInstances = () => useList('listNfInstances', 'nf-instances');
+/** That an NF runs again, as after a restart, has no event. */
+export function useNfInstances() {
+  return useQuery({
+    queryKey: ['nf-instances', 'listNfInstances'],
+    queryFn: ({ signal }) => listAll('listNfInstances', {}, signal),
+    refetchInterval: ({ state }) => (state.data?.some((instance) => instance.state !== 'running') ? 1000 : false),
+  });
+}
 export const useNodes = () => useList('listNodes', 'nodes');
 /** Counters and installed entries change without an event. */
 export const useSwitches = () => useList('listSwitches', 'switches', 2000);

@@ -3,6 +3,7 @@ import type { NfInstance } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { lazy, Suspense, useState } from 'react';
 import { useMay } from '../../../shared/api/session.js';
+import { InstanceTrouble } from '../../../shared/chain/instance-trouble.js';
 import { SHOWN_WORDS, shownState } from '../../../shared/chain/nf-state.js';
 import { useDescriptor, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { formsOf, measuresLatency, runsOnText } from '../../../shared/format/form.js';
@@ -71,7 +72,7 @@ function Instance({ instance }: { readonly instance: NfInstance }) {
         <span className="muted tabular">{runsOnText(instance)}</span>
         <EmulatedMark origin={instance.origin} />
       </div>
-      {instance.detail && <p className={classes.error}>{instance.detail}</p>}
+      <InstanceTrouble instance={instance} />
       <dl className={classes.figures}>
         {figures.map(([name, metric, quantity]) => (
           <div key={metric}>

@@ -6,6 +6,7 @@ import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
 import { useCounters, useNfInstances } from '../../../shared/api/queries.js';
 import { useMay } from '../../../shared/api/session.js';
+import { InstanceTrouble } from '../../../shared/chain/instance-trouble.js';
 import { SHOWN_WORDS } from '../../../shared/chain/nf-state.js';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { measuresLatency, runsOnText } from '../../../shared/format/form.js';
@@ -44,7 +45,7 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
       <Facts
         items={[
           ['State', <StatusBadge key="state" state={chip.state} label={SHOWN_WORDS[chip.state]} />],
-          ...(instance.detail ? [['Detail', instance.detail] as const] : []),
+          ...(instance.detail ? [['Detail', <InstanceTrouble key="detail" instance={instance} />] as const] : []),
           [
             'Chain',
             <Link key="chain" to={chainPath(instance.chain_id)}>

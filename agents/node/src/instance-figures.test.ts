@@ -77,8 +77,13 @@ describe('figures of an instance', () => {
     expect(figures.not_measured.latency_us).toBe('packets carry no time stamp through a board');
   });
 
-  it('include the memory of a container', () => {
+  it('include the memory and the limits of a container', () => {
     const container = { memory_bytes: 5_000_000 };
+    const limits = { cpus: 1, memory_bytes: 536_870_912 };
+    expect(filled().figures(instance(ID, { driver: 'container' }), { container, limits }, []).resources).toEqual([
+      { resource: 'cpu', unit: 'cores', used: 0.25, total: 1 },
+      { resource: 'memory', unit: 'bytes', used: 5_000_000, total: 536_870_912 },
+    ]);
     expect(filled().figures(instance(ID, { driver: 'container' }), { container }, []).resources).toEqual([
       { resource: 'cpu', unit: 'cores', used: 0.25, total: null },
       { resource: 'memory', unit: 'bytes', used: 5_000_000, total: null },

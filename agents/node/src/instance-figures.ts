@@ -9,6 +9,7 @@ import {
   percentileNs,
   type ResourceUse,
 } from '@orrery/contract';
+import type { Limits } from './platform/cgroup.js';
 
 type Window = Pick<NodeSamples, 'epoch' | 'clock_ms' | 'interval_ms' | 'instances'>;
 type State = Record<string, unknown>;
@@ -35,7 +36,7 @@ export class RecentSamples {
       emulated: board?.emulated ?? false,
       ...rates,
       resources: [
-        ...processing(instance, this.latest(instance.id)),
+        ...processing(instance, this.latest(instance.id), limitsIn(state)),
         ...memory(state),
         ...tables(state),
         ...cells(instance, board),
@@ -97,14 +98,25 @@ export class RecentSamples {
 }
 
 /** Boards compute in cells; the CPU time of an emulation is the board's, not the instance's. */
-function processing({ driver }: InstanceSpec, sample: InstanceSample | null): ResourceUse[] {
+function processing({ driver }: InstanceSpec, sample: InstanceSample | null, { cpus }: Partial<Limits>): ResourceUse[] {
   if (driver === 'board') return [];
-  return [{ resource: 'cpu', unit: 'cores', used: sample?.cpu_share ?? null, total: driver === 'engine' ? 1 : null }];
+  const total = driver === 'engine' ? 1 : (cpus ?? null);
+  return [{ resource: 'cpu', unit: 'cores', used: sample?.cpu_share ?? null, total }];
 }
 
-function memory({ container }: State): ResourceUse[] {
-  const bytes = (container as { memory_bytes?: number | null } | undefined)?.memory_bytes;
-  return typeof bytes === 'number' ? [{ resource: 'memory', unit: 'bytes', used: bytes, total: null }] : [];
+function memory(state: State): ResourceUse[] {
+  const bytes = (state.container as { memory_bytes?: number | null } | undefined)?.memory_bytes;
+  const total = limitsIn(state).memory_bytes ?? null;
+  return typeof bytes === 'number' ? [{ resource: 'memory', unit: 'bytes', used: bytes, total }] : [];
+}
+
+/** The limits that hold for an NF outside the engine, as its driver tells them in its state. */
+function limitsIn({ limits }: State): Partial<Limits> {
+  const { cpus, memory_bytes } = (limits ?? {}) as Record<keyof Limits, unknown>;
+  return {
+    ...(typeof cpus === 'number' ? { cpus } : {}),
+    ...(typeof memory_bytes === 'number' ? { memory_bytes } : {}),
+  };
 }
 
 /** NFs name a table's size `flow_count` or `flows`, and its capacity `max_flows`. */

@@ -14,6 +14,8 @@ const UNITS = {
   cells: ['count', ''],
 } as const;
 
+const NAMES: Readonly<Record<string, string>> = { cpu: 'CPU' };
+
 /** What get_instance_state tells of an instance (HYPER III-A); read when it is shown, and again when asked. */
 export function InstanceFigures({ id }: { readonly id: string }) {
   const mayOperate = useMay('operator');
@@ -51,11 +53,13 @@ export function factsOf({ latency_us, throughput, workload, resources, not_measu
     ['Workload', workload ? rate(workload) : absent('workload')],
     ...resources.map(({ resource, unit, used, total }) => {
       const [quantity, suffix] = UNITS[unit];
-      const text = (value: number | null, name: 'used' | 'total') =>
-        value === null
-          ? (not_measured[`${resource}.${name}`] ?? not_measured[resource] ?? 'unknown')
-          : quantityText(quantity, value);
-      return [`Used of ${resource}`, `${text(used, 'used')} of ${text(total, 'total')}${suffix}`] as const;
+      const why = (name: 'used' | 'total') => not_measured[`${resource}.${name}`] ?? not_measured[resource];
+      const taken = used === null ? (why('used') ?? 'unknown') : quantityText(quantity, used);
+      const most =
+        total === null
+          ? `${suffix}, ${why('total') ?? 'no limit known'}`
+          : ` of ${quantityText(quantity, total)}${suffix}`;
+      return [`Used of ${NAMES[resource] ?? resource}`, `${taken}${most}`] as const;
     }),
     ...(window_ms > 0 ? ([['Measured over', quantityText('ms', window_ms)]] as const) : []),
     ...(emulated ? ([['Emulated', 'rates and latencies are of the emulation']] as const) : []),

@@ -112,6 +112,7 @@ describe('the figures of an instance', () => {
       resources: [
         { resource: 'cpu', unit: 'cores', used: 0.25, total: 1 },
         { resource: 'memory', unit: 'bytes', used: null, total: 2e6 },
+        { resource: 'flows', unit: 'entries', used: 7, total: null },
       ],
       not_measured: { latency_us: 'no packets', 'memory.used': 'the NF does not tell' },
     };
@@ -119,7 +120,8 @@ describe('the figures of an instance', () => {
     expect(facts.get('Latency, p50 and p99')).toBe('not measured: no packets');
     expect(facts.get('Workload')).toBe('not measured: no reason given');
     expect(facts.get('Throughput')).toMatch(/kpkt\/s, .*bit\/s/);
-    expect(facts.get('Used of cpu')).toMatch(/^0\.25 of 1.* cores$/);
+    expect(facts.get('Used of CPU')).toMatch(/^0\.25 of 1.* cores$/);
     expect(facts.get('Used of memory')).toMatch(/^the NF does not tell of 2/);
+    expect(facts.get('Used of flows')).toBe('7, no limit known');
   });
 });

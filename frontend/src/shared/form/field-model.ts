@@ -67,6 +67,8 @@ export interface ListField extends FieldBase {
   item: TextField | NumberField | ChoiceField;
   minItems: number;
   maxItems: number;
+  /** It need not be set: what holds then. A list whose last item is removed is not set. */
+  unset?: string;
 }
 export interface GroupField extends FieldBase {
   kind: 'group';

@@ -3,7 +3,7 @@ import { render, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { useState } from 'react';
 import { describe, expect, it } from 'vitest';
-import { formFields } from './field-model.js';
+import { type FormField, formFields } from './field-model.js';
 import { SchemaFields } from './schema-fields.js';
 
 const schema = {
@@ -28,12 +28,18 @@ const schema = {
   },
 };
 
-function Form({ initial, changes }: { initial: Record<string, unknown>; changes: string[] }) {
+interface FormProps {
+  initial: Record<string, unknown>;
+  changes: string[];
+  fields: FormField[];
+}
+
+function Form({ initial, changes, fields }: FormProps) {
   const [values, setValues] = useState(initial);
   return (
     <MantineProvider env="test">
       <SchemaFields
-        fields={formFields(schema)}
+        fields={fields}
         values={values}
         path={[]}
         form={{
@@ -50,9 +56,9 @@ function Form({ initial, changes }: { initial: Record<string, unknown>; changes:
   );
 }
 
-function show(initial: Record<string, unknown> = {}) {
+function show(initial: Record<string, unknown> = {}, fields = formFields(schema)) {
   const changes: string[] = [];
-  render(<Form initial={initial} changes={changes} />);
+  render(<Form initial={initial} changes={changes} fields={fields} />);
   return { user: userEvent.setup(), values: () => JSON.parse(screen.getByRole('status').textContent ?? ''), changes };
 }
 
@@ -79,6 +85,20 @@ describe('SchemaFields', { timeout: 30_000 }, () => {
     await user.click(screen.getByRole('button', { name: 'Add address' }));
     await user.type(screen.getByRole('textbox', { name: 'address 2' }), 'b');
     expect(values().addresses).toEqual(['a', 'b']);
+  });
+
+  it('says what holds while a list is not set, and unsets it with its last item', async () => {
+    const fields = formFields(schema).map((field) =>
+      field.kind === 'list' ? { ...field, minItems: 1, unset: 'Chosen by the planner.' } : field,
+    );
+    const { user, values } = show({}, fields);
+    expect(screen.getByText('Chosen by the planner.')).toBeTruthy();
+    await user.click(screen.getByRole('button', { name: 'Add address' }));
+    await user.type(screen.getByRole('textbox', { name: 'address 1' }), 'a');
+    expect(values()).toEqual({ addresses: ['a'] });
+    expect(screen.queryByText('Chosen by the planner.')).toBeNull();
+    await user.click(screen.getByRole('button', { name: 'Remove address 1' }));
+    expect(values()).toEqual({});
   });
 
   it('takes rates as people write them and leaves the value alone while they are not rates', async () => {

@@ -6,13 +6,12 @@ import { canRename, renameNode, retitleNode, updateConfig } from '../../../edito
 import { nodeLabel } from '../../../editor-model/graph.js';
 import { problemsAt } from '../../../editor-model/problems.js';
 import { useDerived, useDescriptor, useEditor, useEditorContext } from '../../../shared/chain-draft/context.js';
-import { formFields } from '../../../shared/form/field-model.js';
-import { withoutDefaults } from '../../../shared/form/field-values.js';
 import { SchemaFields } from '../../../shared/form/schema-fields.js';
 import { TextEntry } from '../../../shared/form/text-entry.js';
 import { NfIcon } from '../../../shared/ui/nf-icon.js';
 import type { EditorActions } from '../actions/use-editor-actions.js';
 import classes from './inspector.module.css';
+import { configFields, shownConfig, storedConfig } from './nf-config.js';
 import { ProblemNotes } from './problem-notes.js';
 import { RunsOn } from './runs-on.js';
 import { Section } from './section.js';
@@ -119,23 +118,22 @@ function NfConfig({ node }: { readonly node: Extract<ChainNode, { kind: 'nf' }> 
   const problems = useDerived((derived) => derived.problems);
   const definition = useEditor((state) => state.definition);
   const descriptor = useDescriptor(node.nf);
-  const fields = useMemo(() => (descriptor ? formFields(descriptor.config_schema) : []), [descriptor]);
+  const fields = useMemo(() => (descriptor ? configFields(descriptor) : []), [descriptor]);
   const own = problems.byNode.get(node.id) ?? [];
   if (!descriptor) return null;
-  const values = { ...descriptor.default_config, ...node.config };
   const depthOf = (pointer: string) => pointer.split('/').length - 4;
   return (
     <Section title="Configuration">
       {fields.length === 0 && <p className={classes.note}>This NF has nothing to configure.</p>}
       <SchemaFields
         fields={fields}
-        values={values}
+        values={shownConfig(descriptor, node.config)}
         path={[]}
         form={{
           readOnly,
           onChange: (path, next) =>
             store.apply(
-              (before) => updateConfig(before, node.id, withoutDefaults(next, descriptor.default_config)),
+              (before) => updateConfig(before, node.id, storedConfig(descriptor, next)),
               `config:${node.id}:${path.join('/')}`,
             ),
           problemAt: (path) =>

@@ -8,10 +8,12 @@ import { AddButton } from './add-button.js';
 
 export function ListWidget({ field, value, path, form, problem, onChange, FieldInput }: WidgetProps<ListField>) {
   const items = Array.isArray(value) ? value : [];
-  const { item, itemTitle: singular } = field;
+  const { item, itemTitle: singular, unset } = field;
+  const isLast = items.length === 1 && unset !== undefined;
   return (
     <Fieldset legend={field.title} className={classes.fieldset}>
       {field.description && <p className={classes.note}>{field.description}</p>}
+      {items.length === 0 && unset && <p className={classes.note}>{unset}</p>}
       {items.map((each, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: items have no identity but their place
         <div key={index} className={classes.listItem}>
@@ -27,8 +29,8 @@ export function ListWidget({ field, value, path, form, problem, onChange, FieldI
           {!form.readOnly && (
             <ActionIcon
               aria-label={`Remove ${singular} ${index + 1}`}
-              disabled={items.length <= field.minItems}
-              onClick={() => onChange(items.filter((_, at) => at !== index))}
+              disabled={items.length <= field.minItems && !isLast}
+              onClick={() => onChange(isLast ? undefined : items.filter((_, at) => at !== index))}
             >
               <IconTrash size={13} aria-hidden />
             </ActionIcon>

@@ -1,5 +1,6 @@
 import type { Accelerator, LoadResult } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
+import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { durationText } from '../../shared/format/time.js';
 import { useSample, useSamples, useStale } from '../../shared/stream/hooks.js';
@@ -31,9 +32,9 @@ const seconds = (value: number) => durationText(value * 1000);
 /** Duration of a load, modelled and measured, and what happened to frames during it. */
 export function LoadText({ load }: { readonly load: LoadResult }) {
   const frames = [
-    load.held > 0 && `${load.held.toLocaleString()} held`,
-    load.lost > 0 && `${load.lost.toLocaleString()} lost`,
-    load.bypassed > 0 && `${load.bypassed.toLocaleString()} bypassed`,
+    load.held > 0 && `${countText(load.held)} held`,
+    load.lost > 0 && `${countText(load.lost)} lost`,
+    load.bypassed > 0 && `${countText(load.bypassed)} bypassed`,
   ].filter(Boolean);
   return (
     <>

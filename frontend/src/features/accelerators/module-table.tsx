@@ -47,7 +47,7 @@ function amount(
   value: (figures: ModuleFigures) => number | null,
   unit = '',
 ): Column<ModuleFigures> {
-  const text = (figures: ModuleFigures) => value(figures)?.toLocaleString(undefined, { maximumFractionDigits: 1 });
+  const text = (figures: ModuleFigures) => value(figures)?.toLocaleString('en', { maximumFractionDigits: 1 });
   return { id, title, number: true, value, cell: (row) => (value(row) === null ? '–' : `${text(row)}${unit}`) };
 }
 

@@ -1,5 +1,6 @@
 import type { Reconfiguration } from '@orrery/contract';
 import { Link } from 'react-router';
+import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { dateTimeText, durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
@@ -53,7 +54,7 @@ const LOAD_COLUMNS: readonly Column<Load>[] = [
     id: 'frames',
     title: 'Frames during the load',
     cell: ({ held, lost, bypassed }) =>
-      `${held.toLocaleString()} held, ${lost.toLocaleString()} lost, ${bypassed.toLocaleString()} bypassed`,
+      `${countText(held)} held, ${countText(lost)} lost, ${countText(bypassed)} bypassed`,
   },
 ];
 

@@ -1,6 +1,7 @@
 import type { Reconfiguration } from '@orrery/contract';
 import { IconReplace } from '@tabler/icons-react';
 import { deletedChain, useChainTitle } from '../../shared/api/chains.js';
+import { countText } from '../../shared/format/number.js';
 import { durationText } from '../../shared/format/time.js';
 import { useNow } from '../../shared/stream/clock.js';
 import type { Column } from '../../shared/table/column.js';
@@ -75,7 +76,7 @@ const columnsOf = (now_ms: number): readonly Column<Reconfiguration>[] => [
     hint: 'Frames lost while the slot was loaded',
     number: true,
     value: ({ packets_lost }) => packets_lost,
-    cell: ({ packets_lost }) => packets_lost?.toLocaleString() ?? <span className="muted">–</span>,
+    cell: ({ packets_lost }) => (packets_lost === null ? <span className="muted">–</span> : countText(packets_lost)),
   },
   {
     id: 'result',

@@ -1,4 +1,5 @@
 import type { Reconfiguration, ReconfigurationStage, StageRecord } from '@orrery/contract';
+import { countText } from '../../shared/format/number.js';
 
 export const STAGE_NAMES: Record<ReconfigurationStage, string> = {
   detection: 'Detection',
@@ -82,7 +83,7 @@ export function packetsLostText({
   state,
   stages,
 }: Pick<Reconfiguration, 'packets_lost' | 'state' | 'stages'>) {
-  if (packets_lost !== null) return packets_lost.toLocaleString();
+  if (packets_lost !== null) return countText(packets_lost);
   if (state === 'running') return 'not known yet';
   return loadedNothing({ state, stages }) ? '–' : 'not known';
 }

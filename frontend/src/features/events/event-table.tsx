@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import type { Event } from '@orrery/contract';
 import { IconActivityHeartbeat, IconArrowUp } from '@tabler/icons-react';
 import { useCallback, useMemo, useRef } from 'react';
+import { countText } from '../../shared/format/number.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
 import { EmptyState } from '../../shared/ui/states.js';
@@ -48,7 +49,7 @@ export function EventTable(props: EventTableProps) {
             box.current?.scrollTo({ top: 0 });
           }}
         >
-          {waiting.toLocaleString()} new
+          {countText(waiting)} new
         </Button>
       )}
       <DataTable

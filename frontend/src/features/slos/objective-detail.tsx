@@ -4,6 +4,7 @@ import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { ChainState } from '../../shared/chain/chain-state.js';
 import { causeText } from '../../shared/chain/class-objective-text.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
+import { countText } from '../../shared/format/number.js';
 import { carriedText, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import { REAL_BOARD, useOnEmulatedBoard } from '../../shared/plan/emulated-boards.js';
@@ -66,7 +67,7 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
             ? [['Carried', carriedText(slo) ?? 'nothing is offered, or it is not counted'] as const]
             : [['Against prediction', <ErrorText key="error" slo={slo} />] as const]),
           ...(slo.cause === undefined ? [] : [['Because', causeText(slo.cause, definition)] as const]),
-          ['Window', `${slo.window_s} s, ${slo.packets.toLocaleString()} packets`],
+          ['Window', `${slo.window_s} s, ${countText(slo.packets)} packets`],
           ['Measured in', slo.origin === 'twin' ? <EmulatedMark key="origin" /> : 'real equipment'],
         ]}
       />

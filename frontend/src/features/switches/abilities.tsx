@@ -1,4 +1,5 @@
 import type { SwitchState } from '@orrery/contract';
+import { countText } from '../../shared/format/number.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { Facts } from '../../shared/ui/detail-panel.js';
@@ -18,7 +19,7 @@ const TABLE_COLUMNS: readonly Column<TableUse>[] = [
     title: 'Size',
     number: true,
     value: ({ available }) => available,
-    cell: ({ available }) => available?.toLocaleString() ?? 'that of the switch',
+    cell: ({ available }) => (available === null ? 'that of the switch' : countText(available)),
   },
 ];
 

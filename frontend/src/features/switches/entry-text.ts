@@ -1,5 +1,6 @@
 import type { EntryAction, FieldMatch, SwitchField, SwitchMatch } from '@orrery/contract';
 import { SWITCH_FIELD_BITS } from '@orrery/contract';
+import { countText } from '../../shared/format/number.js';
 import type { PortText } from './ports.js';
 
 const ETHER_TYPES: Readonly<Record<number, string>> = { 2048: 'IPv4', 2054: 'ARP', 34525: 'IPv6' };
@@ -78,7 +79,7 @@ export function actionText(action: EntryAction, portText: PortText = asItIs): st
     case 'hash-flow':
       return `flow_id := hash of ${action.key.join(', ')}; split ${action.split}`;
     case 'keep-flow':
-      return `keep the flow until idle for ${action.idle_timeout_s} s, at most ${action.capacity}`;
+      return `keep the flow until idle for ${action.idle_timeout_s} s, at most ${countText(action.capacity)}`;
     case 'next-table':
       return `table ${action.table}`;
     case 'drop':

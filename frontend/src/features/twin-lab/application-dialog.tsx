@@ -12,6 +12,7 @@ import { call } from '../../shared/api/client.js';
 import type { Values } from '../../shared/form/field-values.js';
 import { SchemaFields } from '../../shared/form/schema-fields.js';
 import { useSchemaForm } from '../../shared/form/use-schema-form.js';
+import { countText } from '../../shared/format/number.js';
 import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { applicationFields, nameProblem, nodesFor, ofKind, startOf, valuesOf } from './application-fields.js';
@@ -48,7 +49,10 @@ export function ApplicationDialog(props: ApplicationDialogProps) {
         placeholder: 'Node or address',
       },
       capture: {
-        options: pcaps.map(({ id, name, packets }) => ({ value: id, label: `${name} (${packets} packets)` })),
+        options: pcaps.map(({ id, name, packets }) => ({
+          value: id,
+          label: `${name} (${countText(packets)} packets)`,
+        })),
         placeholder: pcaps.length === 0 ? 'Upload one first' : 'Choose',
       },
     }),

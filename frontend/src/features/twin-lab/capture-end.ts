@@ -1,4 +1,5 @@
 import type { CaptureStatus } from '@orrery/contract';
+import { countText } from '../../shared/format/number.js';
 
 /** What ended the capture, and after what time; null: none of its limits and no user, or it has not ended. */
 export function captureEnd({
@@ -10,6 +11,6 @@ export function captureEnd({
   const after = `${elapsed_s.toFixed(1)} s`;
   if (stopped_by === 'user') return `stopped by a user after ${after}`;
   return stopped_by === 'packets'
-    ? `stopped at the limit of ${request.packets.toLocaleString('en')} packets after ${after}`
+    ? `stopped at the limit of ${countText(request.packets)} packets after ${after}`
     : `stopped after ${after}`;
 }

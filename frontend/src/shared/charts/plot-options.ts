@@ -1,7 +1,8 @@
 import type uPlot from 'uplot';
-import { formatQuantity, type Quantity } from '../format/quantity.js';
+import type { Quantity } from '../format/quantity.js';
 import { clockText } from '../format/time.js';
 import { type Palette, seriesColor } from '../theme/palette.js';
+import { axisTexts } from './axis-texts.js';
 import type { AlignedData } from './chart-data.js';
 import { drawBands, drawLevels, drawThreshold } from './draw-marks.js';
 import type { ChartBand, ChartLevel } from './marks.js';
@@ -86,11 +87,7 @@ export function plotOptions(
         ...axis,
         size: 74,
         space: 28,
-        values: (_: unknown, splits: number[]) =>
-          splits.map((value) => {
-            const { value: digits, unit } = formatQuantity(quantity, value);
-            return `${digits} ${unit}`;
-          }),
+        values: (_: unknown, splits: number[]) => axisTexts(quantity, splits),
       },
     ],
     series: [

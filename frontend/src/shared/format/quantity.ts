@@ -49,6 +49,14 @@ function threeDigits(value: number): string {
   return value.toFixed(2);
 }
 
+/** The unit in which a magnitude is written, and how much one of it is. */
+export function scaleOf(quantity: Quantity, magnitude: number): Pick<Scale, 'divisor' | 'unit'> {
+  if (quantity === 'share') return { divisor: 0.01, unit: '%' };
+  const scales = SCALES[quantity];
+  // 999.6 would round to 1000: it belongs to the next scale, as 1.00.
+  return scales.find(({ from }) => magnitude >= from * 0.9995) ?? scales[scales.length - 1]!;
+}
+
 export function formatQuantity(quantity: Quantity, value: number): Formatted {
   if (!Number.isFinite(value)) return { value: '–', unit: '' };
   if (quantity === 'share') {
@@ -57,9 +65,7 @@ export function formatQuantity(quantity: Quantity, value: number): Formatted {
     return { value: percent >= 99.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1), unit: '%' };
   }
   const magnitude = Math.abs(value);
-  const scales = SCALES[quantity];
-  // 999.6 would round to 1000: it belongs to the next scale, as 1.00.
-  const scale = scales.find(({ from }) => magnitude >= from * 0.9995) ?? scales[scales.length - 1]!;
+  const scale = scaleOf(quantity, magnitude);
   const scaled = magnitude / scale.divisor;
   const whole = scale.divisor === 1 && quantity !== 'us' && Number.isInteger(magnitude);
   const digits = whole ? String(magnitude) : threeDigits(scaled);

@@ -5,6 +5,7 @@ import { IconArrowBackUp } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { useDeployments, useOperations } from '../api/queries.js';
 import { useMay } from '../api/session.js';
+import { countText } from '../format/number.js';
 import { RangeBar } from '../plan/range-bar.js';
 import { LiveRate, RateText } from '../ui/rate-text.js';
 import { Reason } from '../ui/reason.js';
@@ -44,7 +45,7 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
       <p className={classes.note}>
         {at === 'switch' ? 'Switches split.' : 'Engines split.'}{' '}
         {keep_flows
-          ? `Flows in progress stay until idle for ${keep_flows.idle_timeout_s} s; at most ${keep_flows.capacity.toLocaleString()} are tracked.`
+          ? `Flows in progress stay until idle for ${keep_flows.idle_timeout_s} s; at most ${countText(keep_flows.capacity)} are tracked.`
           : 'Flows in progress follow the ranges when these change.'}{' '}
         {keep_flows && at === 'switch' && 'Switches do not count the packets of flows without room.'}
         {keep_flows && at === 'engine' && (

@@ -60,6 +60,11 @@ const head = (name: string) => screen.getByRole('columnheader', { name });
 beforeEach(() => localStorage.clear());
 afterEach(() => vi.restoreAllMocks());
 
+test('separates the thousands of numbers', () => {
+  show({ rows: [{ id: 'server-1', cores: 12_288, load: null }] });
+  expect(within(rows()[0]!).getAllByRole('cell')[1]!.textContent).toBe('12,288');
+});
+
 test('is a table with a caption, and says by which column it is sorted', async () => {
   const user = userEvent.setup();
   show();

@@ -1,4 +1,5 @@
 import type { RefObject } from 'react';
+import { countText } from '../format/number.js';
 import type { Column } from './column.js';
 import type { DrawnRows } from './drawn-rows.js';
 import type { DataTableProps } from './props.js';
@@ -16,8 +17,10 @@ interface TableBodyProps<Row>
   readonly setHeld: (held: boolean) => void;
 }
 
-function contentOf<Row>({ cell, value }: Column<Row>, row: Row) {
-  return cell ? cell(row) : (value?.(row) ?? <span className="muted">–</span>);
+function contentOf<Row>({ cell, value, number }: Column<Row>, row: Row) {
+  if (cell) return cell(row);
+  const shown = value?.(row) ?? <span className="muted">–</span>;
+  return number && typeof shown === 'number' ? countText(shown) : shown;
 }
 
 export function TableBody<Row>(props: TableBodyProps<Row>) {

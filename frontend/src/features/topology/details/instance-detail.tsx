@@ -3,6 +3,7 @@ import type { Plan } from '@orrery/contract';
 import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 import { lazy, Suspense, useState } from 'react';
 import { Link } from 'react-router';
+import { countText } from '../../../shared/format/number.js';
 import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
 import { useCounters, useNfInstances } from '../../../shared/api/queries.js';
 import { useMay } from '../../../shared/api/session.js';
@@ -166,10 +167,10 @@ function Counters({ chip }: { readonly chip: Chip }) {
     <DetailSection title="Since it started">
       <Facts
         items={[
-          ['Packets in', counters.packets_in.toLocaleString()],
-          ['Packets out', counters.packets_out.toLocaleString()],
+          ['Packets in', countText(counters.packets_in)],
+          ['Packets out', countText(counters.packets_out)],
           ['Bytes in', quantityText('bytes', counters.bytes_in)],
-          ...drops.map(([reason, count]) => [`Dropped: ${reason}`, count.toLocaleString()] as const),
+          ...drops.map(([reason, count]) => [`Dropped: ${reason}`, countText(count)] as const),
           ...(drops.length === 0 ? [['Dropped', 'none'] as const] : []),
         ]}
       />

@@ -1,6 +1,7 @@
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { Link } from 'react-router';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
+import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { useLink, useStale } from '../../../shared/stream/hooks.js';
 import { Facts } from '../../../shared/ui/detail-panel.js';
@@ -21,7 +22,7 @@ export function LinkDetail({ link }: { readonly link: SceneLink }) {
           [`${link.a} to ${link.b}`, <RateText key="ab" quantity="bps" value={now?.a_to_b_bps} stale={stale} />],
           [`${link.b} to ${link.a}`, <RateText key="ba" quantity="bps" value={now?.b_to_a_bps} stale={stale} />],
           ['Utilization', <RateText key="u" quantity="share" value={now?.utilization} stale={stale} />],
-          ['Drops', now ? now.drops.toLocaleString() : '–'],
+          ['Drops', now ? countText(now.drops) : '–'],
           ['Bandwidth', quantityText('bps', link.bandwidth_bps)],
           ['Delay', quantityText('us', link.delay_us)],
           ...(link.jitter_us > 0 ? [['Jitter', `± ${quantityText('us', link.jitter_us)}`] as const] : []),

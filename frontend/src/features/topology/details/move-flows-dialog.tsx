@@ -2,6 +2,7 @@ import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
 import type { MigrateRequest, NfInstance } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { countText } from '../../../shared/format/number.js';
 import { call } from '../../../shared/api/client.js';
 import { useOperation } from '../../../shared/api/queries.js';
 import { quantityText } from '../../../shared/format/quantity.js';
@@ -117,7 +118,7 @@ export default function MoveFlowsDialog({ from, targets, onClose }: MoveFlowsDia
           <p role="status">
             {counted.flows === 0
               ? 'No flow of this instance is selected.'
-              : `${counted.complete ? '' : 'More than '}${counted.flows.toLocaleString()} ${counted.flows === 1 ? 'flow' : 'flows'} with ${quantityText('bytes', counted.bytes)} of state would move to ${to} now, while traffic runs.`}
+              : `${counted.complete ? '' : 'More than '}${countText(counted.flows)} ${counted.flows === 1 ? 'flow' : 'flows'} with ${quantityText('bytes', counted.bytes)} of state would move to ${to} now, while traffic runs.`}
           </p>
         ) : (
           <p className="muted">How many flows move is shown here before anything is changed.</p>
@@ -156,7 +157,7 @@ function MoveProgress({ from, to, operationId, onClose }: MoveProgressProps) {
   const cancel = useMutation({ mutationFn: () => call('cancelOperation', { params: { id: operationId } }) });
   const isRunning = operation?.state === 'PROCESSING';
   const { migration } = operation ?? {};
-  const countText = (count: number) => `${migration?.at_least ? 'at least ' : ''}${count.toLocaleString()}`;
+  const leastText = (count: number) => `${migration?.at_least ? 'at least ' : ''}${countText(count)}`;
   return (
     <FormDialog
       size={640}
@@ -187,15 +188,15 @@ function MoveProgress({ from, to, operationId, onClose }: MoveProgressProps) {
       {migration && (
         <Facts
           items={[
-            ['Flows copied', countText(migration.copied)],
-            ['Copied again', migration.renewed.toLocaleString()],
+            ['Flows copied', leastText(migration.copied)],
+            ['Copied again', countText(migration.renewed)],
             ...(migration.steer
               ? ([
-                  ['Sent to the other instance', countText(migration.steered)],
-                  ['Packets that waited', migration.waited.toLocaleString()],
+                  ['Sent to the other instance', leastText(migration.steered)],
+                  ['Packets that waited', countText(migration.waited)],
                 ] as const)
               : []),
-            ...(migration.release ? ([[`Removed from ${from}`, countText(migration.released)]] as const) : []),
+            ...(migration.release ? ([[`Removed from ${from}`, leastText(migration.released)]] as const) : []),
             ['State sent', quantityText('bytes', migration.bytes)],
           ]}
         />

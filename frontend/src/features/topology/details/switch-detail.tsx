@@ -1,6 +1,7 @@
 import type { NodeStatus, SwitchState } from '@orrery/contract';
 import { Link } from 'react-router';
 import { useSwitches } from '../../../shared/api/queries.js';
+import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { installedText, switchHealth, usedShare } from '../../../shared/switches/switch-text.js';
 import { Facts } from '../../../shared/ui/detail-panel.js';
@@ -52,10 +53,7 @@ function tableFacts(state: SwitchState) {
     ['Table', <StatusBadge key="state" state={text} status={status} />],
     ['Driver', [description?.driver, description?.software].filter(Boolean).join(', ') || '–'],
     ['Entries installed', installedText(state)],
-    [
-      'Table used',
-      planned ? `${quantityText('share', usedShare(state))} of ${planned.available.toLocaleString()}` : '–',
-    ],
-    ['Repairs', observed?.repairs.toLocaleString() ?? '–'],
+    ['Table used', planned ? `${quantityText('share', usedShare(state))} of ${countText(planned.available)}` : '–'],
+    ['Repairs', countText(observed?.repairs)],
   ] as const;
 }

@@ -7,7 +7,14 @@ describe('the flows that are to move', () => {
   });
 
   it('are those of an address, a prefix, a protocol, a port or a range of ports', () => {
-    const draft = { src: ' 10.0.1.7 ', dst: '2001:db8::/32', proto: '6', srcPorts: '8000 - 8099', dstPorts: '80' };
+    const draft = {
+      src: ' 10.0.1.7 ',
+      dst: '2001:db8::/32',
+      proto: '6',
+      srcPorts: '8000 - 8099',
+      dstPorts: '80',
+      hash: '',
+    };
     expect(readFlowDraft(draft)).toEqual({
       flows: {
         match: [
@@ -20,6 +27,15 @@ describe('the flows that are to move', () => {
       },
       errors: {},
     });
+  });
+
+  it('are those of a range of the hash that the split of the NF has', () => {
+    const key = ['ip.src', 'port.src'] as const;
+    const hashed = (hash: string) => readFlowDraft({ ...ALL_FLOWS, hash }, [...key]);
+    expect(hashed('0-16384').flows).toEqual({ match: [], hash: { key: [...key], lo: 0, hi: 16_384 } });
+    expect(hashed('[49152, 65536)').flows.hash).toMatchObject({ lo: 49_152, hi: 65_536 });
+    for (const wrong of ['5-5', '9-3', '0-65537', '7', 'all']) expect(hashed(wrong).errors.hash).toMatch(/0-65536/);
+    expect(readFlowDraft({ ...ALL_FLOWS, hash: '0-9' }).flows).toEqual({ match: [] });
   });
 
   it('are refused at the field', () => {

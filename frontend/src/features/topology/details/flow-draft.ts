@@ -1,4 +1,4 @@
-import type { FlowSelector, FlowTerm } from '@orrery/contract';
+import { FLOW_SPACE, type FlowSelector, type FlowTerm, type PlannedSplit } from '@orrery/contract';
 
 /** Which flows are to move, as it is typed; an empty field matches all. */
 export interface FlowDraft {
@@ -7,9 +7,11 @@ export interface FlowDraft {
   readonly proto: string;
   readonly srcPorts: string;
   readonly dstPorts: string;
+  /** Of what a split hashes, as its ranges are; the end is not included. */
+  readonly hash: string;
 }
 
-export const ALL_FLOWS: FlowDraft = { src: '', dst: '', proto: '', srcPorts: '', dstPorts: '' };
+export const ALL_FLOWS: FlowDraft = { src: '', dst: '', proto: '', srcPorts: '', dstPorts: '', hash: '' };
 
 /** The selector, or what is wrong with a field. */
 export interface ReadDraft {
@@ -17,7 +19,8 @@ export interface ReadDraft {
   readonly errors: Partial<Record<keyof FlowDraft, string>>;
 }
 
-export function readFlowDraft(draft: FlowDraft): ReadDraft {
+/** `key`: what the split of the NF hashes; empty: there is none. */
+export function readFlowDraft(draft: FlowDraft, key: PlannedSplit['key'] = []): ReadDraft {
   const match: FlowTerm[] = [];
   const errors: ReadDraft['errors'] = {};
   const prefix = (field: 'ip.src' | 'ip.dst', name: 'src' | 'dst') => {
@@ -40,5 +43,15 @@ export function readFlowDraft(draft: FlowDraft): ReadDraft {
   if (draft.proto !== '') match.push({ field: 'ip.proto', value: Number(draft.proto), not: false });
   ports('port.src', 'srcPorts');
   ports('port.dst', 'dstPorts');
-  return { flows: { match }, errors };
+  const hash = key.length > 0 ? hashRange(draft.hash.trim()) : undefined;
+  if (hash === null) errors.hash = `A range within 0-${FLOW_SPACE} such as 0-16384; its end is not included`;
+  return { flows: { match, ...(hash && { hash: { key: [...key], ...hash } }) }, errors };
+}
+
+/** Undefined: none is typed; null: it is none. */
+function hashRange(text: string): { lo: number; hi: number } | null | undefined {
+  if (text === '') return undefined;
+  const [, first, last] = /^\[?(\d{1,5})\s*[-–,]\s*(\d{1,5})\)?$/.exec(text) ?? [];
+  const [lo, hi] = [Number(first), Number(last)];
+  return first !== undefined && lo < hi && hi <= FLOW_SPACE ? { lo, hi } : null;
 }

@@ -1,16 +1,16 @@
 import { Button } from '@mantine/core';
-import type { Plan } from '@orrery/contract';
+import type { Plan, PlannedSplit } from '@orrery/contract';
 import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 import { lazy, Suspense, useState } from 'react';
 import { Link } from 'react-router';
-import { countText } from '../../../shared/format/number.js';
 import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
-import { useCounters, useNfInstances } from '../../../shared/api/queries.js';
+import { useCounters, useDeployments, useNfInstances } from '../../../shared/api/queries.js';
 import { useMay } from '../../../shared/api/session.js';
 import { InstanceTrouble } from '../../../shared/chain/instance-trouble.js';
 import { SHOWN_WORDS } from '../../../shared/chain/nf-state.js';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { measuresLatency, runsOnText } from '../../../shared/format/form.js';
+import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { RangeBar } from '../../../shared/plan/range-bar.js';
 import { splitsOf } from '../../../shared/plan/splits.js';
@@ -23,6 +23,7 @@ import { InstanceFigures } from './instance-figures.js';
 import { originFact } from './origin-fact.js';
 
 const MoveFlowsDialog = lazy(() => import('./move-flows-dialog.js'));
+const SplitDialog = lazy(() => import('../../../shared/splits/split-dialog.js'));
 
 interface InstanceDetailProps {
   readonly chip: Chip;
@@ -127,32 +128,59 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
           />
         </DetailSection>
       ))}
-      <MoveFlows chip={chip} />
+      <MoveFlows chip={chip} owned={ownSplits[0] ?? null} />
       <InstanceFigures id={chip.id} />
       <Counters chip={chip} />
     </>
   );
 }
 
+interface MoveFlowsProps {
+  readonly chip: Chip;
+  /** What splits the flows of its NF, and the plan in force; null: nothing. */
+  readonly owned: { readonly plan: Plan; readonly split: PlannedSplit } | null;
+}
+
 /** The way to move flows to another instance of the NF; nothing where there is none. */
-function MoveFlows({ chip: { instance } }: { readonly chip: Chip }) {
+function MoveFlows({ chip: { instance }, owned }: MoveFlowsProps) {
   const { data } = useNfInstances();
+  const { data: deployments } = useDeployments();
   const mayOperate = useMay('operator');
-  const [isOpen, setIsOpen] = useState(false);
+  const [open, setOpen] = useState<'move' | 'ranges' | null>(null);
+  const close = () => setOpen(null);
+  const deployment = deployments?.find(({ chain_id }) => chain_id === instance.chain_id);
+  const isChanging = deployment?.state === 'deploying' || deployment?.state === 'undeploying';
+  const canChange = owned !== null && deployment !== undefined && !isChanging;
   const targets = (data ?? []).filter(
     ({ id, nf, chain_id }) => id !== instance.id && nf === instance.nf && chain_id === instance.chain_id,
   );
   if (!mayOperate || targets.length === 0) return null;
   return (
     <DetailSection title="Flows">
-      <Button variant="default" onClick={() => setIsOpen(true)}>
+      <Button variant="default" onClick={() => setOpen('move')}>
         Move flows…
       </Button>
-      {isOpen && (
-        <Suspense fallback={null}>
-          <MoveFlowsDialog from={instance} targets={targets} onClose={() => setIsOpen(false)} />
-        </Suspense>
-      )}
+      <Suspense fallback={null}>
+        {open === 'move' && (
+          <MoveFlowsDialog
+            from={instance}
+            targets={targets}
+            split={owned?.split ?? null}
+            onChangeRanges={canChange ? () => setOpen('ranges') : null}
+            onClose={close}
+          />
+        )}
+        {open === 'ranges' && owned && deployment && (
+          <SplitDialog
+            title={`Ranges of ${owned.split.node_id}`}
+            split={owned.split}
+            version={deployment.version}
+            plan={owned.plan}
+            asked={null}
+            onClose={close}
+          />
+        )}
+      </Suspense>
     </DetailSection>
   );
 }

@@ -1,14 +1,15 @@
 import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
-import type { MigrateRequest, NfInstance } from '@orrery/contract';
+import type { MigrateRequest, NfInstance, PlannedSplit } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { countText } from '../../../shared/format/number.js';
-import { call } from '../../../shared/api/client.js';
+import { ApiError, call } from '../../../shared/api/client.js';
 import { useOperation } from '../../../shared/api/queries.js';
+import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { Facts } from '../../../shared/ui/detail-panel.js';
 import { FormDialog } from '../../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../../shared/ui/form-trouble.js';
+import { Reason } from '../../../shared/ui/reason.js';
 import { ALL_FLOWS, type FlowDraft, readFlowDraft } from './flow-draft.js';
 import classes from './move-flows.module.css';
 
@@ -16,6 +17,10 @@ interface MoveFlowsDialogProps {
   readonly from: NfInstance;
   /** Other instances of the NF, at least one. */
   readonly targets: readonly NfInstance[];
+  /** What splits the flows of the NF; null: nothing. */
+  readonly split: PlannedSplit | null;
+  /** Opens the editor of its ranges in place of this dialog; null: they cannot be changed. */
+  readonly onChangeRanges: (() => void) | null;
   readonly onClose: () => void;
 }
 
@@ -28,13 +33,15 @@ const PROTOCOLS = [
 ];
 
 /** Moves flows of an instance to another: first which and how many, then the move, then what came of it. */
-export default function MoveFlowsDialog({ from, targets, onClose }: MoveFlowsDialogProps) {
+export default function MoveFlowsDialog({ from, targets, split, onChangeRanges, onClose }: MoveFlowsDialogProps) {
+  // A switch cannot send single flows elsewhere: what remains is a copy of their state.
+  const canSteer = split?.at !== 'switch';
   const [to, setTo] = useState(targets[0]!.id);
   const [draft, setDraft] = useState(ALL_FLOWS);
-  const [steer, setSteer] = useState(true);
-  const [release, setRelease] = useState(true);
+  const [steer, setSteer] = useState(canSteer);
+  const [release, setRelease] = useState(canSteer);
   const queries = useQueryClient();
-  const { flows, errors } = readFlowDraft(draft);
+  const { flows, errors } = readFlowDraft(draft, split?.key);
   const request: MigrateRequest = { to, flows, steer, release };
   const params = { id: from.id };
   const preview = useMutation({
@@ -54,15 +61,17 @@ export default function MoveFlowsDialog({ from, targets, onClose }: MoveFlowsDia
       set(value);
     };
   const editDraft = edit(setDraft);
-  const text = (name: keyof FlowDraft, label: string, placeholder: string) => (
+  const text = (name: keyof FlowDraft, label: string, placeholder: string, description?: string) => (
     <TextInput
       label={label}
+      description={description}
       placeholder={placeholder}
       value={draft[name]}
       error={errors[name]}
       onChange={({ currentTarget: { value } }) => editDraft({ ...draft, [name]: value })}
     />
   );
+  const refusal = preview.error ?? move.error;
   const counted = preview.data;
   const isWrong = Object.keys(errors).length > 0;
   if (move.data) return <MoveProgress from={from.id} to={to} operationId={move.data.id} onClose={onClose} />;
@@ -72,7 +81,7 @@ export default function MoveFlowsDialog({ from, targets, onClose }: MoveFlowsDia
       title={`Move flows of ${from.id}`}
       onClose={onClose}
       onSubmit={() => !isWrong && (counted ? move : preview).mutate(request)}
-      trouble={<FormTrouble error={preview.error ?? move.error} shown={[]} />}
+      trouble={<Refused error={refusal} onChangeRanges={canSteer ? onChangeRanges : null} />}
       action={
         <Button
           type="submit"
@@ -83,6 +92,15 @@ export default function MoveFlowsDialog({ from, targets, onClose }: MoveFlowsDia
         </Button>
       }
     >
+      {split && !canSteer && (
+        <section className={classes.instead} aria-label="Another way">
+          <p>
+            Switches split the flows of {split.node_id} by ranges of a hash, and send no single flow elsewhere. To move
+            flows with their packets, change the ranges. From here, only their state can be copied to another instance.
+          </p>
+          <ChangeRanges onClick={onChangeRanges} />
+        </section>
+      )}
       <NativeSelect
         label="To the instance"
         value={to}
@@ -101,11 +119,23 @@ export default function MoveFlowsDialog({ from, targets, onClose }: MoveFlowsDia
           data={PROTOCOLS}
           onChange={({ currentTarget: { value } }) => editDraft({ ...draft, proto: value })}
         />
+        {split &&
+          text(
+            'hash',
+            'Range of the hash',
+            rangeText(split, from.id),
+            `Hash of ${split.key.join(', ')}, from 0 to 65536; the end is not included`,
+          )}
       </fieldset>
       <Switch
         label="Send their packets to the other instance"
-        description="Their packets wait for some milliseconds while the last of their state is copied."
+        description={
+          canSteer
+            ? 'Their packets wait for some milliseconds while the last of their state is copied.'
+            : 'Switches send packets by ranges only.'
+        }
         checked={steer}
+        disabled={!canSteer}
         onChange={({ currentTarget: { checked } }) => edit(setSteer)(checked)}
       />
       <Switch
@@ -118,7 +148,7 @@ export default function MoveFlowsDialog({ from, targets, onClose }: MoveFlowsDia
           <p role="status">
             {counted.flows === 0
               ? 'No flow of this instance is selected.'
-              : `${counted.complete ? '' : 'More than '}${countText(counted.flows)} ${counted.flows === 1 ? 'flow' : 'flows'} with ${quantityText('bytes', counted.bytes)} of state would move to ${to} now, while traffic runs.`}
+              : `${counted.complete ? '' : 'More than '}${countText(counted.flows)} ${counted.flows === 1 ? 'flow' : 'flows'} with ${quantityText('bytes', counted.bytes)} of state would ${steer ? 'move' : 'be copied'} to ${to} now, while traffic runs.`}
           </p>
         ) : (
           <p className="muted">How many flows move is shown here before anything is changed.</p>
@@ -126,6 +156,37 @@ export default function MoveFlowsDialog({ from, targets, onClose }: MoveFlowsDia
       </section>
     </FormDialog>
   );
+}
+
+function ChangeRanges({ onClick }: { readonly onClick: (() => void) | null }) {
+  return (
+    <Reason of={onClick ? null : 'The chain is being changed.'}>
+      <Button variant="default" disabled={!onClick} onClick={() => onClick?.()}>
+        Change ranges…
+      </Button>
+    </Reason>
+  );
+}
+
+interface RefusedProps {
+  readonly error: Error | null;
+  readonly onChangeRanges: (() => void) | null;
+}
+
+/** Why the move was refused. What the split is in the way of may be done by its ranges. */
+function Refused({ error, onChangeRanges }: RefusedProps) {
+  return (
+    <>
+      <FormTrouble error={error} shown={[]} />
+      {error instanceof ApiError && error.status === 409 && onChangeRanges && <ChangeRanges onClick={onChangeRanges} />}
+    </>
+  );
+}
+
+/** The range of an instance, as it is typed. */
+function rangeText({ targets }: PlannedSplit, id: string): string {
+  const range = targets.find(({ instance_id }) => instance_id === id)?.range;
+  return range ? `${range.lo}-${range.hi}` : '0-16384';
 }
 
 interface MoveProgressProps {

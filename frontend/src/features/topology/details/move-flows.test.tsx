@@ -1,5 +1,5 @@
 import { MantineProvider } from '@mantine/core';
-import type { InstanceFigures, NfInstance, Operation } from '@orrery/contract';
+import type { InstanceFigures, NfInstance, Operation, PlannedSplit } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
@@ -24,13 +24,27 @@ const operation = {
   migration: { copied: 7, renewed: 2, steered: 7, waited: 31, released: 7, bytes: 700, steer: true, release: true },
 } as unknown as Operation;
 
-function show(answer: (name: string) => unknown) {
+const splitAt = (at: PlannedSplit['at']): PlannedSplit => ({
+  chain_id: 'ch-1',
+  node_id: 'mon',
+  at,
+  key: ['ip.src', 'ip.dst'],
+  targets: ['web.mon.0', 'web.mon.1'].map((instance_id, i) => ({
+    instance_id,
+    server: 's1',
+    range: { lo: i * 32_768, hi: (i + 1) * 32_768 },
+  })),
+  keep_flows: null,
+});
+
+function show(answer: (name: string) => unknown, split: PlannedSplit | null = null) {
   const asked: { name: string; body: unknown }[] = [];
   vi.mocked(call).mockImplementation((async (name: string, { body }: { body?: unknown }) => {
     if (body) asked.push({ name, body });
     return answer(name);
   }) as unknown as typeof call);
   const onClose = vi.fn();
+  const onChangeRanges = vi.fn();
   render(
     <MantineProvider env="test">
       <MemoryRouter>
@@ -38,13 +52,15 @@ function show(answer: (name: string) => unknown) {
           <MoveFlowsDialog
             from={instance('web.mon.0', 's1')}
             targets={[instance('web.mon.1', 's1'), instance('web.mon.2', 's2')]}
+            split={split}
+            onChangeRanges={onChangeRanges}
             onClose={onClose}
           />
         </QueryClientProvider>
       </MemoryRouter>
     </MantineProvider>,
   );
-  return { asked, onClose, dialog: screen.getByRole('dialog', { name: 'Move flows of web.mon.0' }) };
+  return { asked, onClose, onChangeRanges, dialog: screen.getByRole('dialog', { name: 'Move flows of web.mon.0' }) };
 }
 
 afterEach(() => vi.mocked(call).mockReset());
@@ -98,6 +114,34 @@ describe('a move of flows', { timeout: 60_000 }, () => {
     await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
     await within(dialog).findByText('No flow of this instance is selected.');
     expect((within(dialog).getByRole('button', { name: 'Move flows' }) as HTMLButtonElement).disabled).toBe(true);
+  });
+});
+
+describe('a move of flows of a split', { timeout: 60_000 }, () => {
+  it('takes a range of the hash of an engine’s split, and leads to the ranges where that is in the way', async () => {
+    const { asked, onChangeRanges, dialog } = show(() => {
+      throw new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'It does not track flows.' });
+    }, splitAt('engine'));
+    await userEvent.type(within(dialog).getByLabelText('Range of the hash'), '0-8192');
+    expect(within(dialog).queryByRole('button', { name: 'Change ranges…' })).toBeNull();
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    await within(dialog).findByRole('alert');
+    expect(asked[0]!.body).toMatchObject({
+      flows: { match: [], hash: { key: ['ip.src', 'ip.dst'], lo: 0, hi: 8192 } },
+    });
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Change ranges…' }));
+    expect(onChangeRanges).toHaveBeenCalled();
+  });
+
+  it('of a switch leads to the ranges, and offers the copy of state alone', async () => {
+    const { asked, onChangeRanges, dialog } = show(() => ({ flows: 7, bytes: 700, complete: true }), splitAt('switch'));
+    expect(within(dialog).getByText(/Switches split the flows of mon/)).toBeTruthy();
+    expect(within(dialog).getByRole('switch', { name: /Send their packets/ })).toHaveProperty('disabled', true);
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    expect((await within(dialog).findByRole('status')).textContent).toMatch(/would be copied to web\.mon\.1/);
+    expect(asked[0]!.body).toMatchObject({ steer: false, release: false });
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Change ranges…' }));
+    expect(onChangeRanges).toHaveBeenCalled();
   });
 });
 

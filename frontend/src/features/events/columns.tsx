@@ -1,4 +1,5 @@
 import type { Event } from '@orrery/contract';
+import { eventText } from '../../shared/format/event-text.js';
 import { clockTextMs, dateTimeText } from '../../shared/format/time.js';
 import type { Column } from '../../shared/table/column.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -40,11 +41,11 @@ export function eventColumns(titleOf: (subject: string) => string): readonly Col
       id: 'message',
       title: 'Message',
       control: true,
-      value: ({ message }) => message,
-      cell: ({ message, subject }) => (
+      value: eventText,
+      cell: (event) => (
         <>
-          <span className={classes.about}>{titleOf(subject)}: </span>
-          {message}
+          <span className={classes.about}>{titleOf(event.subject)}: </span>
+          {eventText(event)}
         </>
       ),
     },

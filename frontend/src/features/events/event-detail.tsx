@@ -3,7 +3,7 @@ import { EVENTS, type Event } from '@orrery/contract';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
-import { endingOf } from '../../shared/format/ending.js';
+import { endingIn, eventText } from '../../shared/format/event-text.js';
 import { dateTimeText } from '../../shared/format/time.js';
 import { pointBefore } from '../../shared/stream/event-id.js';
 import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.js';
@@ -33,12 +33,12 @@ export function EventDetail({ id, loaded, onClose }: EventDetailProps) {
     },
   });
   const event = loaded ?? query.data;
-  const ending = event?.type === 'instance.ended' ? endingOf(event.data.how) : null;
+  const ending = event ? endingIn(event) : null;
   return (
     <DetailPanel title={event ? EVENTS[event.type].title : 'Event'} label={`Event ${id}`} onClose={onClose}>
       {event ? (
         <>
-          <p className={classes.message}>{ending?.text ?? event.message}</p>
+          <p className={classes.message}>{eventText(event)}</p>
           {ending?.log && <LogTail text={ending.log} />}
           <Facts
             items={[

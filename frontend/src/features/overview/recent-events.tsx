@@ -3,6 +3,7 @@ import { IconActivityHeartbeat } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { call } from '../../shared/api/client.js';
+import { eventText } from '../../shared/format/event-text.js';
 import { PageLink, Panel } from '../../shared/page/page-header.js';
 import { compareEventIds } from '../../shared/stream/event-id.js';
 import { useLiveEvents } from '../../shared/stream/hooks.js';
@@ -44,7 +45,7 @@ export function RecentEvents() {
                     <SubjectLink subject={event.subject} />:
                   </span>{' '}
                   <Link className={classes.message} to={`/events?event=${event.id}`}>
-                    {event.message}
+                    {eventText(event)}
                   </Link>
                 </span>
                 <RelativeTime t_ms={event.t_ms} />

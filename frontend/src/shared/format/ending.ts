@@ -44,7 +44,7 @@ const BY_CODE: Readonly<Record<number, string>> = {
 };
 
 const ENDED =
-  /^(?:(?<program>\S+) ended at once: )?(?:the (?<kind>container|process) ended: )?(?:exit code (?<code>\d+)|signal (?<signal>SIG\w+)|it took more than (?<memory>\d+ MiB) of memory)(?:: (?<log>[^]*))?$/;
+  /^(?:(?<program>\S+) ended at once: )?(?:the (?<kind>container|process) ended: )?(?:exit code (?<code>\d+)|signal (?<signal>SIG\w+)|it took more than (?<memory>\d+ MiB) of memory)(?:: (?<log>[\s\S]*))?$/;
 
 /** What the agent tells of an NF that ended; null: it is told of something else. */
 export function endingOf(told: string): Ending | null {

@@ -1,6 +1,6 @@
 import type { Deployment, Health, NfInstance, SloStatus } from '@orrery/contract';
 import type { ChainTitle } from '../../shared/api/chains.js';
-import { endingOf } from '../../shared/format/ending.js';
+import { endingOf, reasonText } from '../../shared/format/ending.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 
 export interface Trouble {
@@ -38,7 +38,7 @@ export function troublesOf({ health, instances, deployments, slos }: Known, titl
   const ofNfs = new Set(nfs.map(({ chain_id }) => chain_id));
   const chains = deployments.flatMap(({ chain_id, state, reason }): Trouble[] => {
     if (ofNfs.has(chain_id) || (state !== 'degraded' && state !== 'failed')) return [];
-    const detail = reason ?? (state === 'failed' ? 'Its deployment failed.' : 'Its events tell why.');
+    const detail = reason ? reasonText(reason) : state === 'failed' ? 'Its deployment failed.' : 'Its events tell why.';
     return [{ key: `chain/${chain_id}`, name: titleOf(chain_id), status: state, detail, chain_id }];
   });
   const told = new Set([...nfs, ...chains].map(({ chain_id }) => chain_id));

@@ -1,5 +1,6 @@
 import type { Chain } from '@orrery/contract';
 import { useDeployments } from '../api/queries.js';
+import { reasonText } from '../format/ending.js';
 import { StatusBadge } from '../ui/status-badge.js';
 import { STATE_WORDS } from './state-words.js';
 
@@ -15,7 +16,7 @@ export function ChainState({ chainId, state }: ChainStateProps) {
   return (
     <>
       <StatusBadge state={state} label={STATE_WORDS[state]} />
-      {(state === 'degraded' || state === 'failed') && reason && <span className="muted">{reason}</span>}
+      {(state === 'degraded' || state === 'failed') && reason && <span className="muted">{reasonText(reason)}</span>}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endingOf } from './ending.js';
+import { endingOf, reasonText } from './ending.js';
 
 describe('endingOf', () => {
   it.each([
@@ -40,4 +40,12 @@ describe('endingOf', () => {
   it.each(['it does not answer', 'its container is gone', 'exit code 1'])('leaves %s as it is', (told) => {
     expect(endingOf(told)).toBeNull();
   });
+});
+
+it('tells ends within the reason of a degraded chain', () => {
+  expect(
+    reasonText('web.proxy.0: the container ended: exit code 1: FATAL: x; leaf-1: its agent is not connected'),
+  ).toBe(
+    'web.proxy.0: the container ended: its program reported an error (exit code 1); leaf-1: its agent is not connected',
+  );
 });

@@ -64,3 +64,15 @@ function causeOf(code: number | null, signal: string | undefined): [why: string,
   if (name) return [BY_SIGNAL[name] ?? 'a signal ended it', by];
   return [BY_CODE[code ?? 0] ?? 'its program reported an error', by];
 }
+
+/** Why a chain is degraded, troubles with `; ` between: ends of its NFs in plain words, without their logs. */
+export function reasonText(reason: string): string {
+  return reason
+    .split('; ')
+    .map((trouble) => {
+      const [, id, told = ''] = /^(\S+): ([\s\S]*)$/.exec(trouble) ?? [];
+      const ending = endingOf(told);
+      return ending ? `${id}: ${ending.text.charAt(0).toLowerCase()}${ending.text.slice(1, -1)}` : trouble;
+    })
+    .join('; ');
+}

@@ -1,4 +1,5 @@
 import type { NodeStatus, Plan } from '@orrery/contract';
+import { BrokenName } from '../../../shared/ui/broken-name.js';
 import { DetailPanel } from '../../../shared/ui/detail-panel.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import type { Target } from '../draw.js';
@@ -31,7 +32,7 @@ export function Details({ target, scene, nodes, plans, onSelect }: DetailsProps)
   const status = nodes.find(({ id }) => id === node?.id);
   const title = node?.title ?? board?.title ?? target.id;
   return (
-    <DetailPanel title={title} label={`Details of ${title}`} onClose={close}>
+    <DetailPanel title={<BrokenName name={title} />} label={`Details of ${title}`} onClose={close}>
       {link ? (
         <LinkDetail link={link} />
       ) : chip ? (

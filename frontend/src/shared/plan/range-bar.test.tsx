@@ -41,10 +41,8 @@ it('says over which time packets and rates are averaged, and names each target i
   expect(screen.getAllByRole('columnheader').map(({ textContent }) => textContent)).toEqual([
     'Target',
     'Flows',
-    'Packets, 5 s',
-    'Rate, 5 s',
+    'Packets, 5\u00a0s',
+    'Rate, 5\u00a0s',
   ]);
-  const name = screen.getByTitle('nat.0');
-  expect(name.textContent).toBe('nat.0');
-  expect(name.innerHTML).toBe('nat.<wbr>0');
+  expect(screen.getByTitle('nat.0').textContent).toBe('nat.0');
 });

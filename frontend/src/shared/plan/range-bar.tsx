@@ -24,7 +24,7 @@ export const colourOf = (index: number) => `var(--o-series-${(index % COLOURS) +
 
 /** The ranges of a hash by target, to scale, with the share of flows, the rate and the exceptions of each. */
 export function RangeBar({ label, parts, rateOf, windowS, exceptionsOf, liveShareOf }: RangeBarProps) {
-  const during = windowS === undefined ? '' : `, ${windowS} s`;
+  const during = windowS === undefined ? '' : `, ${windowS}\u00a0s`;
   const mean = windowS === undefined ? undefined : `Mean of the last ${windowS} s, counted where the flows are split`;
   return (
     <div>

@@ -179,7 +179,7 @@ describe('the ranges of a running NF', { timeout: 60_000 }, () => {
       screen.getAllByRole('row').map(({ children }) => [...children].slice(2, 4).map(({ textContent }) => textContent));
     await waitFor(() =>
       expect(cells()).toEqual([
-        ['Packets, 5 s', 'Rate, 5 s'],
+        ['Packets, 5\u00a0s', 'Rate, 5\u00a0s'],
         ['75.0%', '300pkt/s'],
         ['25.0%', '100pkt/s'],
       ]),

@@ -1,8 +1,8 @@
 import { Fragment } from 'react';
 
-/** A name such as `web.ids.0`, which breaks behind its points before it breaks within a word; in full as a tooltip. */
+/** A name such as `web.ids.0`, which breaks behind its points, but not before its number, before it breaks within a word; in full as a tooltip. */
 export function BrokenName({ name }: { readonly name: string }) {
-  const parts = name.split(/(?<=[.:/])/);
+  const parts = name.split(/(?<=[.:/])(?!\d+$)/);
   return (
     <span title={name}>
       {parts.map((part, index) => (

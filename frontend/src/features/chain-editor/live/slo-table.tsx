@@ -1,6 +1,5 @@
 import type { ChainDefinition, ClassSlo, Slo, SloStatus } from '@orrery/contract';
-import { classObjectiveText } from '../../../shared/chain/class-objective-text.js';
-import { SloState } from '../../../shared/chain/slo-state.js';
+import { causeText, classObjectiveText } from '../../../shared/chain/class-objective-text.js';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { countText } from '../../../shared/format/number.js';
 import { carriedText, predictionText } from '../../../shared/format/prediction.js';
@@ -11,6 +10,7 @@ import type { Column } from '../../../shared/table/column.js';
 import { DataTable } from '../../../shared/table/data-table.js';
 import { MeasuredText } from '../../../shared/ui/rate-text.js';
 import { EmptyState } from '../../../shared/ui/states.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import classes from './live-panel.module.css';
 
 interface Objective {
@@ -58,12 +58,23 @@ export function objectivesOf(
 }
 
 const COLUMNS: readonly Column<Objective>[] = [
-  { id: 'objective', title: 'Objective', className: classes.words, value: ({ text }) => text },
+  {
+    id: 'objective',
+    title: 'Objective',
+    className: classes.words,
+    value: ({ text }) => text,
+    cell: ({ text, status, definition }) => (
+      <>
+        {text}
+        {status?.cause && <div className={classes.note}>{causeText(status.cause, definition)}</div>}
+      </>
+    ),
+  },
   {
     id: 'state',
     title: 'State',
     value: ({ status }) => status?.state ?? 'no-data',
-    cell: ({ status, definition }) => <SloState slo={status} definition={definition} />,
+    cell: ({ status }) => <StatusBadge state={status?.state ?? 'no-data'} status={status ? undefined : 'stale'} />,
   },
   {
     id: 'target',

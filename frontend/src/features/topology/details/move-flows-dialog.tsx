@@ -65,6 +65,7 @@ export default function MoveFlowsDialog({ from, targets, split, onChangeRanges, 
     <TextInput
       label={label}
       description={description}
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
       placeholder={placeholder}
       value={draft[name]}
       error={errors[name]}

@@ -181,6 +181,7 @@ void Engine::hand_over(Graph& next) {
   for (const Pair& pair : kept) pair.to->prepare_adopt(*pair.from);
   {
     Parked parked(*this);
+    charge_unmeasured(*graph_);
     absorb_inlets(*graph_);
     for (const Pair& pair : kept) pair.to->adopt(*pair.from);
     for (const Share& share : next.shares) share.schedule->adopt();

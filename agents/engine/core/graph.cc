@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/run_order.h"
 #include "core/schedule/build_schedule.h"
@@ -61,6 +62,32 @@ Node* entry(Graph& graph, const GraphSpec& spec, const LinkSpec& link, const std
   return graph.inlets.back().node.get();
 }
 
+// What a pass of the task may run.
+std::vector<Node*> modules_of(Node& task) {
+  std::vector<Node*> found{&task};
+  for (size_t i = 0; i < found.size(); ++i) {
+    // What is in a queue goes on in another pass.
+    if (i > 0 && found[i]->kind->role == ModuleKind::Role::kQueue) continue;
+    for (const Output& output : found[i]->outputs)
+      if (output.to != nullptr && std::ranges::find(found, output.to) == found.end()) found.push_back(output.to);
+  }
+  return found;
+}
+
+void charge(const std::vector<Node*>& modules, uint64_t cycles) {
+  uint64_t used = 0;
+  for (const Node* node : modules) used += node->module->counters.cycles;
+  const double ratio = static_cast<double>(cycles) / static_cast<double>(std::max<uint64_t>(used, 1));
+  uint64_t left = cycles;
+  for (Node* node : modules) {
+    uint64_t& counter = node->module->counters.cycles;
+    const auto share = std::min(left, static_cast<uint64_t>(ratio * static_cast<double>(counter)));
+    counter += share;
+    left -= share;
+  }
+  modules.front()->module->counters.cycles += left;
+}
+
 }  // namespace
 
 std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool, StreamLog& stream_log,
@@ -116,6 +143,13 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
     if (old != nullptr && w < old->shares.size()) share.schedule->prepare_adopt(*old->shares[w].schedule);
   }
   return graph;
+}
+
+void charge_unmeasured(Graph& graph) {
+  for (const Share& share : graph.shares)
+    for (Node* task : share.tasks)
+      if (const uint64_t cycles = std::exchange(task->unmeasured, {}).cycles; cycles != 0)
+        charge(modules_of(*task), cycles);
 }
 
 void absorb_inlets(Graph& graph) {

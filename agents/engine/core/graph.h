@@ -73,6 +73,10 @@ struct Graph {
 std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_mempool* pool, StreamLog& stream_log,
                                    const std::vector<Waker*>& wakers);
 
+// Charges modules for the passes of which only the whole was timed, in proportion to what each has used so far: no
+// later pass stands for them. Precondition: workers parked.
+void charge_unmeasured(Graph& graph);
+
 // Adds what inlets have counted to the counters of their queues. Precondition: workers parked.
 void absorb_inlets(Graph& graph);
 

@@ -364,6 +364,36 @@ TEST_F(EngineTest, ChargesModulesForAllFullBatches) {
   for (const char* name : {"src", "q", "sink"}) EXPECT_GT(module_stats(stats, name)["cycles"], 0) << name;
 }
 
+// A swap finds batches of which modules were not charged yet.
+TEST_F(EngineTest, SwapsOfTheGraphForgetNoCycles) {
+  for (int swap = 0; swap < 100; ++swap) {
+    const uint64_t before = swap == 0 ? 0 : module("sink")["packets_in"].get<uint64_t>();
+    apply(source_to_sink());
+    await_packets_in(engine_, "sink", before + 1000);
+  }
+  // Batches that are not full are measured, and those before them charged with them.
+  apply(source_to_sink(5000));
+  await_stats(engine_, [](const json& now) { return cycles_of_modules(now) == now["workers"][0]["busy_cycles"]; });
+}
+
+TEST_F(TwoWorkerTest, SwapsOfTheGraphForgetNoCyclesOfInlets) {
+  const auto graph = [](double rate_pps) {
+    GraphBuilder g;
+    g.module("src", "source", {{"rate_pps", rate_pps}}).task("src", 0);
+    g.module("q", "queue").task("q", 1).module("sink", "sink").chain({"src", "q", "sink"});
+    return g;
+  };
+  for (int swap = 0; swap < 30; ++swap) {
+    apply(graph(0));
+    await_packets_in(engine_, "sink", 1000);
+  }
+  apply(graph(5000));
+  await_stats(engine_, [](const json& now) {
+    return cycles_of_modules(now) ==
+           now["workers"][0]["busy_cycles"].get<uint64_t>() + now["workers"][1]["busy_cycles"].get<uint64_t>();
+  });
+}
+
 // Both workers fill the queue of one of them as fast as they can, through swaps that change who empties it.
 TEST_F(TwoWorkerTest, AQueueJoinsWorkers) {
   uint64_t seen = 0;

@@ -160,6 +160,18 @@ class FlowTable {
     return entries_[id];
   }
 
+  // A copy of an entry of another table, as the oldest of its lane: at once, whatever the order of last use.
+  // Preconditions: those of insert().
+  Entry& copy_as_oldest(const FlowTable& from, const Entry& entry) {
+    const Key key = from.key_of(entry);
+    const uint32_t id = occupy(key, hash(key), entry.last_seen_ns);
+    Entry& copy = entries_[id];
+    copy.value = entry.value;
+    copy.moved_ns = entry.moved_ns;
+    link_oldest(id, entry.lane);
+    return copy;
+  }
+
   // Whether the entry is still the one that was inserted with this key and time, and was not used since.
   bool is_unused(const Entry& entry, const Key& key, uint64_t last_seen_ns) const {
     return entry.younger != kFreed && has_key(entry, key) && entry.last_seen_ns == last_seen_ns;
@@ -327,6 +339,15 @@ class FlowTable {
     e.older = youngest_[lane];
     (youngest_[lane] == kNone ? oldest_[lane] : entries_[youngest_[lane]].younger) = id;
     youngest_[lane] = id;
+  }
+
+  void link_oldest(uint32_t id, size_t lane) {
+    Entry& e = entries_[id];
+    e.lane = static_cast<uint8_t>(lane);
+    e.older = kNone;
+    e.younger = oldest_[lane];
+    (oldest_[lane] == kNone ? youngest_[lane] : entries_[oldest_[lane]].older) = id;
+    oldest_[lane] = id;
   }
 
   void link_older_than(uint32_t id, uint32_t younger) {

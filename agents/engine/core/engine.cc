@@ -18,6 +18,10 @@ namespace orrery {
 
 namespace {
 
+// Packets of a splitter wait no longer than this for a part of its work, to the time of one step.
+constexpr uint64_t kPauseNs = 50'000;
+constexpr size_t kStepRows = 64;
+
 std::string random_epoch() {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::random_device random;
@@ -286,6 +290,18 @@ void Engine::pause_for_each(Slice&& slice) {
   }
 }
 
+// As many steps a pause as fit into its time, however long the rows of each take.
+template <class Step>
+void Engine::pause_for_steps(Step&& step) {
+  pause_for_each([&] {
+    const uint64_t until_ns = monotonic_ns() + kPauseNs;
+    do {
+      if (!step(kStepRows)) return false;
+    } while (monotonic_ns() < until_ns);
+    return true;
+  });
+}
+
 nlohmann::json Engine::copied(StateCopy& copy) {
   pause_for_each([&] { return copy.copy(kSliceRows); });
   return copy.finish(RowForm::kBinary);
@@ -310,7 +326,7 @@ nlohmann::json Engine::move_flows(const std::string& module, JsonFields& params,
 }
 
 void Engine::settle(Splitter& splitter) {
-  pause_for_each([&] { return splitter.settle(kSliceRows); });
+  pause_for_steps([&](size_t rows) { return splitter.settle(rows); });
 }
 
 nlohmann::json Engine::set_split(const std::string& module, const nlohmann::json& ranges, bool keep_flows) {
@@ -354,12 +370,14 @@ nlohmann::json Engine::end_hold(const std::string& module, bool steer) {
   }
   if (refusal != nullptr) throw EngineError("bad-request", "/module", refusal);
   HoldFigures figures;
-  pause_for_each([&] { return splitter.steer_held(kSliceRows, figures); });
+  pause_for_steps([&](size_t rows) { return splitter.steer_held(rows, figures); });
   return {{"flows", figures.flows}, {"packets", figures.packets}, {"table_full", figures.table_full}};
 }
 
 nlohmann::json Engine::get_split(const std::string& module, size_t limit) {
-  return copied(*splitter_of(module).copy_split(limit));
+  const std::unique_ptr<StateCopy> copy = splitter_of(module).copy_split(limit);
+  pause_for_steps([&](size_t rows) { return copy->copy(rows); });
+  return copy->finish(RowForm::kBinary);
 }
 
 }  // namespace orrery

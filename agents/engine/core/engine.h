@@ -64,6 +64,8 @@ class Engine {
   Splitter& splitter_of(const std::string& module);
   template <class Slice>
   void pause_for_each(Slice&& slice);
+  template <class Step>
+  void pause_for_steps(Step&& step);
   nlohmann::json copied(StateCopy& copy);
   void hand_over(Graph& next);
   void settle(Splitter& splitter);

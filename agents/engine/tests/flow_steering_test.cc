@@ -3,6 +3,7 @@
 #include "modules/hash_split/flow_steering.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <map>
 #include <memory>
@@ -296,6 +297,39 @@ TEST_P(FlowSteeringModel, AFullTableLeavesNewFlowsToTheRanges) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FlowSteeringModel, ::testing::Range(0, 6));
+
+uint64_t thread_cpu_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+// Flows that were all used within the grain of the order, in which they stand in no order of time.
+TEST(FlowSteering, MovesToAnotherTableInTimeThatGrowsWithTheFlowsAlone) {
+  constexpr uint32_t kFlows = 50'000;
+  constexpr uint64_t kNow = 5 * kIdleNs;
+  const FlowHash hash_of(kFiveTuple);
+  const FlowIdentifier identify(kFiveTuple);
+  FlowSteering old({kFlows, kIdleNs}), next({2 * kFlows, kIdleNs});
+  const auto use = [&](uint32_t number, uint64_t now_ns) {
+    const ParsedPacket packet = packet_of(number);
+    const FlowIdentity flow = identify(packet);
+    const uint16_t hash = hash_of(packet);
+    uint16_t gate = 0;
+    old.steer({&flow, 1}, {&hash, 1}, {&gate, 1}, now_ns);
+  };
+  for (uint32_t i = 0; i < kFlows; ++i) use(i, kNow);
+  std::mt19937_64 rng(5);
+  for (uint32_t i = 0; i < kFlows; ++i) use(i, kNow + rng() % kOrderNs);
+  const GateMap same(kMaxGates, 0);
+  const SplitRanges ranges(to_json({{0, 65536, 0}}), "");
+  next.adopt(old, same);
+  const uint64_t began_ns = thread_cpu_ns();
+  while (next.settle(ranges, 64, kNow + kOrderNs)) continue;
+  EXPECT_LT(thread_cpu_ns() - began_ns, 1'000'000'000u);
+  EXPECT_EQ(next.table().size(), kFlows);
+  EXPECT_EQ(next.displaced(), 0u);
+}
 
 // Few values of each field, so that equal ones meet.
 ParsedPacket packet_of_few(std::mt19937_64& rng) {

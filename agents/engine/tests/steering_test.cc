@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 #include <rte_mempool.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "core/engine.h"
+#include "core/pass.h"
 #include "engine_fixture.h"
+#include "support/clock.h"
 #include "support/flow_hash.h"
 #include "support/hop_tag.h"
 
@@ -330,6 +333,76 @@ TEST_F(SteeringTest, TheDigestIsThatOfTheGraphWithTheRangesInForce) {
   engine_.set_split("split", all_to(), true);
   EXPECT_EQ(engine_.graph_digest(), before);
   end();
+}
+
+// Goes through 100,000 flows after a change, half a microsecond each.
+class SlowSplit final : public Module, public Splitter {
+ public:
+  static constexpr size_t kFlows = 100'000;
+  static constexpr uint64_t kFlowNs = 500;
+
+  void process(Pass& pass, Batch& batch, uint8_t) override { pass.emit_all(0, batch); }
+  Splitter* splitter() override { return this; }
+
+  std::unique_ptr<SplitChange> prepare(const json&, bool) const override { return std::make_unique<SplitChange>(); }
+  void take(SplitChange&) noexcept override { left_ = kFlows; }
+  bool settle(size_t rows) noexcept override { return work(rows); }
+  void expire(uint64_t) noexcept override {}
+  std::unique_ptr<SplitHold> prepare_hold(JsonFields&) const override { return nullptr; }
+  bool hold(std::unique_ptr<SplitHold>&, uint64_t) noexcept override { return false; }
+  const char* end_hold(bool) noexcept override {
+    left_ = kFlows;
+    return nullptr;
+  }
+  bool steer_held(size_t rows, HoldFigures&) noexcept override { return work(rows); }
+  void read_figures(SplitFigures&) const override {}
+  std::unique_ptr<StateCopy> copy_split(size_t) const override { return std::make_unique<Copy>(); }
+
+ private:
+  struct Copy final : StateCopy {
+    bool copy(size_t rows) noexcept override { return spend(rows, left); }
+    json finish(RowForm) override { return nullptr; }
+    size_t left = kFlows;
+  };
+
+  static bool spend(size_t rows, size_t& left) {
+    rows = std::min(rows, left);
+    for (const uint64_t until_ns = monotonic_ns() + rows * kFlowNs; monotonic_ns() < until_ns;) continue;
+    left -= rows;
+    return left != 0;
+  }
+  bool work(size_t rows) { return spend(rows, left_); }
+
+  size_t left_ = 0;
+};
+
+const ModuleKind kSlowSplit{
+    .name = "slow_split",
+    .inputs = 1,
+    .gates = 1,
+    .role = ModuleKind::Role::kStep,
+    .port_use = ModuleKind::PortUse::kNone,
+    .make = [](const ModuleContext&) -> std::unique_ptr<Module> { return std::make_unique<SlowSplit>(); },
+};
+
+TEST(SteeringPauses, AreBoundedByTimeHoweverLongAFlowTakes) {
+  Engine engine({.workers = 1, .cpus = {}, .more_kinds = {&kSlowSplit}}, testing::eal());
+  GraphBuilder g;
+  g.module("src", "source", {{"rate_pps", 1000}}).task("src").module("split", "slow_split").module("sink", "sink");
+  g.chain({"src", "split", "sink"});
+  engine.apply(g.json);
+  const auto expect_short = [&](const char* what) {
+    RecordProperty(std::string(what) + "_longest_pause_us", static_cast<int>(engine.pauses().longest_cpu_ns / 1000));
+    EXPECT_LT(engine.pauses().longest_cpu_ns, 500'000u) << what;
+    // Each takes one step at least.
+    EXPECT_LE(engine.pauses().count, SlowSplit::kFlows / 64 + 1) << what;
+  };
+  engine.set_split("split", all_to(), true);
+  expect_short("change");
+  engine.end_hold("split", true);
+  expect_short("steer");
+  engine.get_split("split", 1);
+  expect_short("view");
 }
 
 class TwoWorkerSteeringTest : public SteeringTest {

@@ -152,6 +152,37 @@ TEST(FlowTable, TakesEntriesAtTheirAgeInStrictOrder) {
   }
 }
 
+TEST(FlowTable, TakesOverAnotherTableInItsOrder) {
+  using Lanes = FlowTable<Key, uint64_t, 2>;
+  std::mt19937_64 rng(3);
+  Lanes from(64, 100), to(200, 100);
+  for (uint32_t n = 0; n < 64; ++n) from.insert({n, 0}, from.hash({n, 0}), 1000 + n, n % 2).value = n;
+  for (uint32_t n = 0; n < 64; ++n) from.touch(*from.find({n, 0}, from.hash({n, 0})), 1000 + rng() % 90, n % 2);
+  to.insert({1000, 0}, to.hash({1000, 0}), 2000).value = 1000;
+  std::vector<uint64_t> order{1000};
+  for (size_t lane = 0; lane < 2; ++lane) {
+    while (Lanes::Entry* entry = from.youngest(lane)) {
+      const Lanes::Entry& copy = to.copy_as_oldest(from, *entry);
+      EXPECT_EQ(copy.last_seen_ns, entry->last_seen_ns);
+      order.push_back(entry->value);
+      from.erase(*entry);
+    }
+  }
+  std::vector<uint64_t> got;
+  to.for_each([&](const Lanes::Entry& e) {
+    got.push_back(e.value);
+    return true;
+  });
+  EXPECT_EQ(got, order);
+  for (uint64_t n : got)
+    ASSERT_NE(to.find({static_cast<uint32_t>(n), 0}, to.hash({static_cast<uint32_t>(n), 0})), nullptr);
+  // Each moves to the young end when it would have in the other table.
+  to.touch(*to.find({0, 0}, to.hash({0, 0})), 1099);
+  EXPECT_EQ(to.youngest()->value, 1000u);
+  to.touch(*to.find({0, 0}, to.hash({0, 0})), 1100);
+  EXPECT_EQ(to.youngest()->value, 0u);
+}
+
 struct FlowFigures {
   uint64_t packets;
   uint64_t bytes;

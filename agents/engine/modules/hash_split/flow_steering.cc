@@ -110,7 +110,8 @@ FlowSteering::Entry* FlowSteering::fetch(const FlowIdentity& flow, uint64_t now_
   return moved;
 }
 
-// From the youngest to the oldest, so that each finds its place at once.
+// From the youngest to the oldest, each behind the one before: the order of last use is only coarse, and to look for
+// each one's place by its time would take as long as there are flows in the grain of the order.
 bool FlowSteering::move_some(const SplitRanges& ranges, size_t rows, uint64_t now_ns) noexcept {
   for (size_t n = 0; n < rows; n += kRowsOfAMove) {
     Entry* left = leaving_->youngest();
@@ -124,8 +125,7 @@ bool FlowSteering::move_some(const SplitRanges& ranges, size_t rows, uint64_t no
       forget(*left);
       ++displaced_;
     } else {
-      Entry& moved = table_.insert_by_age(left->key, table_.hash(left->key), left->last_seen_ns, nullptr);
-      moved.value = left->value;
+      Entry& moved = table_.copy_as_oldest(*leaving_, *left);
       review(moved, ranges.gate_of(moved.value.hash));
     }
     leaving_->erase(*left);

@@ -77,14 +77,14 @@ describe('DetachedProcess', () => {
 });
 
 describe('boundLog', () => {
-  it('moves the older part aside without disturbing the writer', () => {
+  it('moves what was written last aside, and no more than the limit, without disturbing the writer', () => {
     const path = join(scratchDirectory(), 'x.log');
-    writeFileSync(path, 'a'.repeat(30));
+    writeFileSync(path, 'a'.repeat(10) + 'b'.repeat(20));
     boundLog(path, 40);
     expect(statSync(path).size).toBe(30);
     boundLog(path, 20);
     expect(statSync(path).size).toBe(0);
-    expect(statSync(`${path}.1`).size).toBe(30);
+    expect(readFileSync(`${path}.1`, 'utf8')).toBe('b'.repeat(20));
     boundLog('/nowhere/x.log');
   });
 });

@@ -1,13 +1,24 @@
-import { copyFileSync, statSync, truncateSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
 
 const LOG_LIMIT_BYTES = 1024 * 1024;
 
-/** Keeps a log that another process appends to below twice the limit: the older half is in `<path>.1`. */
+/**
+ * Keeps a log that another process appends to below twice the limit: what was written last before is in `<path>.1`. That
+ * copies no more than the limit, however much was written.
+ */
 export function boundLog(path: string, limit_bytes = LOG_LIMIT_BYTES): void {
   try {
-    if (statSync(path).size <= limit_bytes) return;
-    copyFileSync(path, `${path}.1`);
-    truncateSync(path, 0);
+    const log = openSync(path, 'r+');
+    try {
+      const { size } = fstatSync(log);
+      if (size <= limit_bytes) return;
+      const last = Buffer.alloc(limit_bytes);
+      const length = readSync(log, last, 0, limit_bytes, size - limit_bytes);
+      ftruncateSync(log, 0);
+      writeFileSync(`${path}.1`, last.subarray(0, length), { mode: 0o600 });
+    } finally {
+      closeSync(log);
+    }
   } catch {
     // A missing log needs no bound.
   }

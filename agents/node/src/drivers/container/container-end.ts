@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../platform/monotonic.js';
+import { readable } from '../../platform/readable.js';
 import { MEMORY_MIB } from './container-config.js';
 import type { Container, DockerClient } from './docker-client.js';
 
+/** A longer one would leave no room for the reason. */
+const SAID_CHARS = 300;
 /** For Docker to notice, on a busy machine, that a container has ended. */
 const DEATH_LIMIT_MS = 3000;
 const DEATH_POLL_MS = 50;
 
 /** How a container ended, with the last line that it wrote. */
 export async function howItEnded(docker: DockerClient, { id, exit_code, out_of_memory }: Container): Promise<string> {
-  const said = await docker.logs(id, 1).catch(() => []);
+  const said = (await docker.logs(id, 1).catch(() => [])).map((line) => readable(line, SAID_CHARS));
   const code = out_of_memory ? `it took more than ${MEMORY_MIB} MiB of memory` : `exit code ${exit_code}`;
   return `the container ended: ${[code, ...said].join(': ')}`;
 }

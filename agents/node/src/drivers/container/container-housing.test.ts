@@ -18,7 +18,7 @@ const housed = { record: { instance_id: ID, nf: 'mine', config: {}, metadata: {}
 const namespace = {} as NetworkNamespace;
 
 /** A Docker whose container is a process of this test. */
-function setUp(command = ['sleep', '600']) {
+function setUp(command = ['sleep', '600'], lastWords = 'last words') {
   const folder = scratchDirectory();
   const asked: string[] = [];
   let child: ReturnType<typeof spawn> | null = null;
@@ -38,7 +38,7 @@ function setUp(command = ['sleep', '600']) {
       ...{ id: OWN_CGROUP, image: 'i', out_of_memory: false },
       ...{ running: isRunning(), pid: child?.pid ?? 0, exit_code: child?.exitCode ?? 137 },
     }),
-    logs: async () => ['last words'],
+    logs: async () => [lastWords],
   };
   onTestFinished(() => void child?.kill('SIGKILL'));
   const host = { docker, looked: Promise.resolve(), provideImage: async () => 'i' } as unknown as DockerHost;
@@ -61,6 +61,13 @@ it('refuses a program that ends at once, with its last words', async () => {
   const { housing } = setUp(['sh', '-c', 'exit 3']);
   await expect(housing.spawn(housed, namespace, ['squid', '-N'])).rejects.toThrow(
     'squid ended at once: the container ended: exit code 3: last words',
+  );
+});
+
+it('leaves room for the reason, whatever a program has said last', async () => {
+  const { housing } = setUp(['sh', '-c', 'exit 3'], `\u001b[2J${'x'.repeat(16_000)}`);
+  await expect(housing.spawn(housed, namespace, ['squid', '-N'])).rejects.toThrow(
+    /^squid ended at once: the container ended: exit code 3: \[2Jx{1,300}$/,
   );
 });
 

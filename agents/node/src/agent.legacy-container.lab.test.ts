@@ -37,6 +37,7 @@ class LegacyContainerLab extends Lab {
     const docker = new DockerSandbox();
     await docker.setUp();
     const lab = new LegacyContainerLab(docker);
+    lab.seesControlGroups = true;
     await lab.setUp();
     lab.startAgent('--docker', docker.socket, '--nf-image', NF_IMAGE);
     await lab.server.next('hello');
@@ -112,6 +113,44 @@ describe.skipIf(missing !== null)(
       lab.server.send({ type: 'desired', spec: ofUser(3, { ...program, command: ['/opt/mine'], packages: ['mine'] }) });
       const { error } = await lab.observes('refused', (it) => it.state === 'failed');
       expect(error).toContain('/opt/mine is not installed here; install mine');
+    });
+
+    it('ends a program that fills its folder, and lets its reports have no more than it has', async () => {
+      const report = [
+        'limits() { grep -E ":(pids|memory):" $1 || grep ^0:: $1; }',
+        'test "$(limits /proc/1/cgroup)" = "$(limits /proc/self/cgroup)" && echo same = 1',
+        'test "$(ulimit -f)" = 8192 && echo bounded = 1',
+      ];
+      const fill =
+        'mkdir -p {{dir}}/config.json/x; for i in 1 2 3 4 5; do dd if=/dev/zero of={{dir}}/f$i bs=1M count=1; done';
+      const program = (script: string) => ({
+        forwarding: 'bridge',
+        command: ['/bin/sh', '{{dir}}/run'],
+        report: ['/bin/sh', '{{dir}}/report'],
+        files: [
+          { name: 'run', content: `${script}\nexec sleep infinity\n` },
+          { name: 'report', content: `${report.join('\n')}\n` },
+        ],
+        disk_bytes: 4 * 2 ** 20,
+      });
+      const lab = await LegacyContainerLab.start(ofUser(1, program(fill)));
+      const told = () => lab.server.all('event').some(({ message }) => /its files took 4 MiB/.test(message));
+      await until('its end is told', told, 30_000);
+      await lab.desire(ofUser(2, program('')));
+      await lab.crosses();
+      const reported = async () => ((await lab.instanceState(NF)).report as { same?: number }).same;
+      await until('it reports', async () => (await reported()) !== undefined);
+      const state = await lab.instanceState(NF);
+      expect(state).toMatchObject({
+        report: { same: 1, bounded: 1 },
+        limits: { processes: 256 },
+        disk: { limit_bytes: 4 * 2 ** 20, excesses: expect.any(Number) },
+      });
+      expect((state.files as { name: string }[]).map(({ name }) => name).sort()).toEqual([
+        'config.json',
+        'report',
+        'run',
+      ]);
     });
   },
 );

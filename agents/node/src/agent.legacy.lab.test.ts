@@ -1,94 +1,18 @@
-import type { ChildProcess } from 'node:child_process';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type InstanceSpec, LegacyProgram, type NodeSpec, type Observed } from '@orrery/contract';
+import { LegacyProgram } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { isInstalled } from './drivers/legacy/namespace-commands.js';
-import { stemOf, vethLinks } from './drivers/veth-names.js';
-import { ended, Lab, labMissing, NODE_MAC } from './testing/lab.js';
+import { stemOf } from './drivers/veth-names.js';
+import { ended, labMissing } from './testing/lab.js';
+import { chain, LegacyLab, NF, ofUser, STAMP } from './testing/legacy-lab.js';
 import { until } from './testing/scratch.js';
-import { instance, nodeSpec, output } from './testing/specs.js';
 
 const missing = labMissing() ?? (isInstalled('nft') ? null : 'needs nftables');
 
-const NF = 'leg.nf.0';
-/** Where packets leave the node: to a hop elsewhere, so that their tag can be seen. */
-const NEXT_HOP = 7;
-const METADATA = 5;
-const STAMP = '06:00:00:00:12:34';
-
-function chain(generation: number, nf: Partial<InstanceSpec>): NodeSpec {
-  const outputs = [output('leg.e1', { kind: 'hop', hop: NEXT_HOP })];
-  return nodeSpec({
-    generation,
-    nic: { iface: 'e0', mac: NODE_MAC },
-    instances: [instance(NF, { driver: 'process', outputs, ...nf })],
-    hops: [{ hop: 1, instance_id: NF, direction: 'forward' }],
-  });
-}
-
 const firewall = (generation: number, rules: string[], policy = 'accept') =>
   chain(generation, { nf: 'nftables-firewall', config: { policy, rules } });
-
-const ofUser = (generation: number, program: object) =>
-  chain(generation, { nf: 'mine', program: LegacyProgram.parse({ preserves: [], ...program }) });
-
-class LegacyLab extends Lab {
-  static async start(spec: NodeSpec, ...flags: string[]): Promise<{ lab: LegacyLab; agent: ChildProcess }> {
-    const lab = new LegacyLab();
-    await lab.setUp();
-    const agent = lab.startAgent(...flags);
-    await lab.server.next('hello');
-    lab.server.send({ type: 'desired', spec });
-    return { lab, agent };
-  }
-
-  async desire(spec: NodeSpec): Promise<void> {
-    this.server.send({ type: 'desired', spec });
-    await this.converges(spec.generation);
-  }
-
-  converges(generation: number): Promise<Observed> {
-    return this.observes(`converged ${generation}`, (it) => it.state === 'converged' && it.generation === generation);
-  }
-
-  async observes(what: string, fits: (observed: Observed) => boolean): Promise<Observed> {
-    const latest = () => {
-      const observed = this.server.all('observed').at(-1)?.observed;
-      return observed && fits(observed) ? observed : null;
-    };
-    return until(what, latest, 30_000).catch((error) => this.explain(error));
-  }
-
-  /** Packets of these ports that come out behind the NF, sent one by one with metadata and ingress time. */
-  pass(dport: number, count = 1, seconds = 3) {
-    return this.exchange({ hop: 1, count, expect: count, dport, metadata: METADATA, 'src-mac': STAMP, seconds });
-  }
-
-  crosses(dport = 80): Promise<unknown> {
-    const one = async () => (await this.pass(dport, 1, 0.5)).length === 1;
-    return until('a packet crosses', one, 30_000).catch((error) => this.explain(error));
-  }
-
-  async pid(): Promise<number> {
-    return (await this.instanceState(NF)).pid as number;
-  }
-
-  holder(): number {
-    return JSON.parse(readFileSync(join(this.run_dir, 'nf', stemOf(NF), 'holder.pid'), 'utf8')).pid;
-  }
-
-  /** Whether the engine can send to the NF. */
-  isOpen(): boolean {
-    const { near } = vethLinks(NF);
-    return execFileSync('ip', ['-n', this.node, 'link', 'show', 'dev', near.engine]).toString().includes('state UP');
-  }
-
-  private explain(error: Error): never {
-    throw new Error(`${error.message}\n${this.agentLog.slice(-3000)}`);
-  }
-}
 
 const KEPT = { dst_mac: '02:0e:00:07:00:05', src_mac: STAMP, intact: true };
 
@@ -141,7 +65,7 @@ describe.skipIf(missing !== null)(
       await lab.converges(1);
       await lab.crosses();
       expect(await lab.pass(53, 3)).toMatchObject([KEPT, KEPT, KEPT]);
-      const capture = join(lab.run_dir, 'nf', stemOf(NF), 'capture.pcap0');
+      const capture = join(lab.run_dir, 'nf', stemOf(NF), 'program', 'capture.pcap0');
       const captured = () => execFileSync('tcpdump', ['-n', '-r', capture], { stdio: 'pipe' }).toString().split('\n');
       await until('three are captured', () => captured().filter((line) => line.includes('10.0.2.2.53')).length === 3);
       expect(captured().filter((line) => line.includes('10.0.2.2.80'))).toEqual([]);

@@ -140,7 +140,7 @@ const held: Held = {
   killMembers: () => undefined,
 };
 
-const ofProcess = (timing: HeartbeatTiming) => hosted((_, run) => new ProgramInstance('p.x.0', held, run, timing));
+const ofProcess = (timing: HeartbeatTiming) => hosted((_, run) => new ProgramInstance('p.x.0', held, run, { timing }));
 
 const ofContainer = (timing: HeartbeatTiming) =>
   hosted((_, run, control) => {

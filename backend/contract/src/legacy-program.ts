@@ -26,6 +26,9 @@ export const ProgramFile = z.strictObject({
 });
 export type ProgramFile = z.infer<typeof ProgramFile>;
 
+/** Of a program that says nothing about it. */
+export const DISK_BYTES = 256 * 2 ** 20;
+
 export const DebianPackage = z.string().regex(/^[a-z0-9][a-z0-9+.-]{1,60}$/, 'must be the name of a Debian package');
 
 /**
@@ -40,6 +43,14 @@ export const LegacyProgram = z.strictObject({
     'run once a second beside `command`: that it succeeds is the sign of life of the program, its lines `name = number` are figures',
   ),
   files: z.array(ProgramFile).max(8).default([]).describe('written to {{dir}} before `setup`'),
+  disk_bytes: z
+    .int()
+    .min(2 ** 20)
+    .max(2 ** 40)
+    .optional()
+    .describe(
+      `what it may have in {{dir}}; with more it is ended, and its files are removed. Absent: ${DISK_BYTES / 2 ** 20} MiB`,
+    ),
   packages: z.array(DebianPackage).max(8).default([]).describe('what the operator of a server has to install'),
   preserves: z
     .array(TravelsAlong)

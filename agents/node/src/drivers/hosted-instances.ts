@@ -4,9 +4,12 @@ import type { InstanceSpec } from '@orrery/contract';
 import type { Emit } from '../link/agent-event.js';
 import { readJsonFile, writeDurably } from '../platform/durable-file.js';
 import { log } from '../platform/log.js';
+import { removeTreeNow } from '../platform/remove-tree.js';
 import { HostedInstance, InstanceRecord, type Runner, type RunningInstance } from './hosted-instance.js';
 import { type Change, DriverError, type HostedView, type InstanceHost, type InstanceInterface } from './nf-driver.js';
 import { stemOf } from './veth-names.js';
+
+const RECORD = 'record.json';
 
 /** The instances of one driver, kept running, each with a folder that outlives the agent. */
 export class HostedInstances<I extends RunningInstance> implements InstanceHost {
@@ -56,7 +59,7 @@ export class HostedInstances<I extends RunningInstance> implements InstanceHost 
   /** Adopts what an earlier agent left running, and starts what ended in the meantime. */
   async adopt(): Promise<void> {
     const begun = listFolders(this.folder).flatMap((stem) => {
-      const record = readJsonFile(join(this.folder, stem, 'record.json'), InstanceRecord, (why) => log('warning', why));
+      const record = readJsonFile(join(this.folder, stem, RECORD), InstanceRecord, (why) => log('warning', why));
       return record ? [this.begin(record)] : [];
     });
     await Promise.all(begun.map((instance) => instance.adopt()));
@@ -115,7 +118,14 @@ export class HostedInstances<I extends RunningInstance> implements InstanceHost 
   }
 
   private forget(id: string): void {
-    rmSync(this.directory(id), { recursive: true, force: true });
+    const directory = this.directory(id);
+    // First of all: the next agent would begin it again.
+    rmSync(join(directory, RECORD), { force: true });
+    try {
+      removeTreeNow(directory);
+    } catch (error) {
+      log('warning', `${directory} is left behind: ${(error as Error).message}`);
+    }
     this.instances.delete(id);
     this.onChange();
   }
@@ -124,7 +134,7 @@ export class HostedInstances<I extends RunningInstance> implements InstanceHost 
   private remember(record: InstanceRecord): void {
     const directory = this.directory(record.instance_id);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    writeDurably(join(directory, 'record.json'), `${JSON.stringify(record)}\n`);
+    writeDurably(join(directory, RECORD), `${JSON.stringify(record)}\n`);
   }
 }
 

@@ -1,11 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../testing/scratch.js';
-import { limitsOf, makeControlGroup, removeControlGroup, within } from './cgroup.js';
+import { endMembers, groupOf, limitsOf, makeControlGroup, membersOf, removeControlGroup, within } from './cgroup.js';
 
 const NAME = `orrery-test-${process.pid}`;
-const LIMITS = { cpus: 0.5, memory_bytes: 64 * 2 ** 20 };
+const LIMITS = { cpus: 0.5, memory_bytes: 64 * 2 ** 20, processes: 20 };
 
 it('runs a command within its limits, or without any where there are no control groups', async () => {
   onTestFinished(() => removeControlGroup(NAME));
@@ -23,6 +25,36 @@ it('runs a command within its limits, or without any where there are no control 
   await until('it has replaced the shell', isSleeping);
   expect(limitsOf(child.pid!, NAME, LIMITS)).toEqual(group.folders.length > 0 ? LIMITS : {});
   expect(limitsOf(process.pid, NAME, LIMITS)).toEqual({});
+  expect([...groupOf(child.pid!).folders].sort()).toEqual([...group.folders].sort());
+});
+
+/** Ends by itself where nothing else does. */
+const FORK_BOMB = `
+import os, time
+until = time.monotonic() + 20
+while time.monotonic() < until:
+    try:
+        os.fork()
+    except OSError:
+        time.sleep(0.001)
+`;
+
+it('bounds what starts processes without end, and ends all of it', async ({ skip }) => {
+  const name = `${NAME}-forks`;
+  onTestFinished(() => removeControlGroup(name));
+  const group = makeControlGroup(name, LIMITS);
+  if (!group.folders.some((folder) => existsSync(join(folder, 'pids.max')))) return skip('no group counts processes');
+  const [command, ...args] = within(group, ['/usr/bin/python3', '-c', FORK_BOMB]);
+  const child = spawn(command!, args, { stdio: 'ignore' });
+  onTestFinished(() => endMembers(name));
+  await until('there are as many as there may be', () => membersOf(name).length === LIMITS.processes);
+  endMembers(name);
+  await until('all have ended', () => membersOf(name).length === 0);
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  // It takes processes again when it is made again, as soon as those that have ended are reaped.
+  makeControlGroup(name, LIMITS);
+  const [again, ...words] = within(group, ['sh', '-c', 'echo $(echo forked)']);
+  await until('it takes processes', () => spawnSync(again!, words).stdout.toString() === 'forked\n');
 });
 
 it('passes words on as they are', () => {

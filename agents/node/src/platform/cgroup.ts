@@ -1,10 +1,12 @@
 import { accessSync, constants, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 export interface Limits {
   /** 1: the time of one core. */
   cpus: number;
   memory_bytes: number;
+  /** Threads count, too. */
+  processes: number;
 }
 
 /** Where processes are limited; `folders` is empty where the machine has no control groups that can be written to. */
@@ -14,7 +16,15 @@ export interface ControlGroup {
 
 const PERIOD_US = 100_000;
 
+type Controller = 'cpu' | 'memory' | 'pids';
+const CONTROLLERS: readonly Controller[] = ['cpu', 'memory', 'pids'];
+
+/** A process that ends may have started others just before. */
+const MOST_LOOKS = 50;
+
 interface Mount {
+  /** The part of the hierarchy that is mounted. */
+  readonly root: string;
   readonly path: string;
   readonly type: string;
   readonly options: readonly string[];
@@ -26,9 +36,10 @@ function mounts(): Mount[] {
     .split('\n')
     .flatMap((line): Mount[] => {
       const [before, after] = line.split(' - ');
-      const path = before?.split(' ')[4];
+      const [, , , root, path] = before?.split(' ') ?? [];
       const [type, , options = ''] = after?.split(' ') ?? [];
-      return path && (type === 'cgroup' || type === 'cgroup2') ? [{ path, type, options: options.split(',') }] : [];
+      if (!root || !path || (type !== 'cgroup' && type !== 'cgroup2')) return [];
+      return [{ root, path, type, options: options.split(',') }];
     })
     .filter(({ path }) => isWritable(path));
 }
@@ -42,31 +53,38 @@ function isWritable(path: string): boolean {
   }
 }
 
-/** The group of a name with these limits, in version 2 where it has the controllers, else in version 1. */
-export function makeControlGroup(name: string, { cpus, memory_bytes }: Limits): ControlGroup {
-  const there = mounts();
-  const quota_us = String(Math.round(cpus * PERIOD_US));
-  const unified = there.find(({ path, type }) => type === 'cgroup2' && controllersOf(path).includes('memory'));
-  const made = unified
-    ? [make(unified, name, { 'cpu.max': `${quota_us} ${PERIOD_US}`, 'memory.max': String(memory_bytes) })]
-    : (
-        [
-          ['cpu', { 'cpu.cfs_period_us': String(PERIOD_US), 'cpu.cfs_quota_us': quota_us }],
-          ['memory', { 'memory.limit_in_bytes': String(memory_bytes) }],
-        ] as const
-      ).map(([controller, values]) => {
-        const mount = there.find(({ type, options }) => type === 'cgroup' && options.includes(controller));
-        return mount ? make(mount, name, values) : null;
-      });
-  return { folders: made.filter((folder) => folder !== null) };
+/** Controllers that limit groups of a hierarchy: in version 2, those of its root. */
+function controllersOf({ type, path, options }: Mount): Controller[] {
+  const names = type === 'cgroup2' ? textOf(join(path, 'cgroup.subtree_control')).trim().split(' ') : options;
+  return CONTROLLERS.filter((controller) => names.includes(controller));
 }
 
-function controllersOf(path: string): string[] {
-  try {
-    return readFileSync(join(path, 'cgroup.subtree_control'), 'utf8').trim().split(' ');
-  } catch {
-    return [];
-  }
+/** Hierarchies that limit something. */
+const limiting = () => mounts().filter((mount) => controllersOf(mount).length > 0);
+
+/** The files of a controller, by version. */
+function settings({ cpus, memory_bytes, processes }: Limits, isUnified: boolean) {
+  const quota_us = String(Math.round(cpus * PERIOD_US));
+  const cpu: Record<string, string> = isUnified
+    ? { 'cpu.max': `${quota_us} ${PERIOD_US}` }
+    : { 'cpu.cfs_period_us': String(PERIOD_US), 'cpu.cfs_quota_us': quota_us };
+  const memory: Record<string, string> = {
+    [isUnified ? 'memory.max' : 'memory.limit_in_bytes']: String(memory_bytes),
+  };
+  const pids: Record<string, string> = { 'pids.max': String(processes) };
+  return { cpu, memory, pids };
+}
+
+/**
+ * The group of a name with these limits, in each hierarchy that has one of their controllers. Where it is there already,
+ * its limits are these from now on.
+ */
+export function makeControlGroup(name: string, limits: Limits): ControlGroup {
+  const made = limiting().map((mount) => {
+    const files = settings(limits, mount.type === 'cgroup2');
+    return make(mount, name, Object.assign({}, ...controllersOf(mount).map((controller) => files[controller])));
+  });
+  return { folders: made.filter((folder) => folder !== null) };
 }
 
 function make({ path }: Mount, name: string, values: Readonly<Record<string, string>>): string | null {
@@ -78,6 +96,60 @@ function make({ path }: Mount, name: string, values: Readonly<Record<string, str
   } catch {
     removeFolder(folder);
     return null;
+  }
+}
+
+/** The groups in which a process is limited, for others to enter; none where that is not possible. */
+export function groupOf(pid: number): ControlGroup {
+  const lines = textOf(`/proc/${pid}/cgroup`).split('\n');
+  const folders = limiting().flatMap((mount) => {
+    const path = pathIn(mount, lines);
+    const below = path === null ? '' : relative(mount.root, path);
+    const folder = join(mount.path, below);
+    return below !== '' && !below.startsWith('..') && isWritable(join(folder, 'cgroup.procs')) ? [folder] : [];
+  });
+  return { folders };
+}
+
+/** Where a process is in a hierarchy, by the lines of its /proc/PID/cgroup (cgroups(7)). */
+function pathIn(mount: Mount, lines: readonly string[]): string | null {
+  for (const line of lines) {
+    const [, names = '', ...path] = line.split(':');
+    const isHere = mount.type === 'cgroup2' ? line.startsWith('0::') : controllersOf(mount).some(isOneOf(names));
+    if (isHere && path.length > 0) return path.join(':');
+  }
+  return null;
+}
+
+const isOneOf = (names: string) => (controller: string) => names.split(',').includes(controller);
+
+/** Processes in the group of a name. */
+export function membersOf(name: string): number[] {
+  const files = limiting().map(({ path }) => join(path, name, 'cgroup.procs'));
+  return [...new Set(files.flatMap((file) => textOf(file).split('\n').filter(Boolean).map(Number)))];
+}
+
+/** Ends every process in the group of a name, however fast they start others. It takes new ones when it is made again. */
+export function endMembers(name: string): void {
+  for (const { path } of limiting()) {
+    try {
+      writeFileSync(join(path, name, 'pids.max'), '0');
+    } catch {
+      // There is no such group, or this is no hierarchy that counts processes.
+    }
+  }
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const members = membersOf(name);
+    if (members.length === 0) return;
+    for (const pid of members) endNow(pid);
+  }
+}
+
+function endNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has just ended.
   }
 }
 
@@ -102,19 +174,23 @@ export function within({ folders }: ControlGroup, command: readonly string[]): s
   return ['/bin/sh', '-c', enter, 'enter', ...files, '--', ...command];
 }
 
-/** The limits that hold for a process because it is in the group of a name (cgroups(7), /proc/PID/cgroup). */
-export function limitsOf(pid: number, name: string, { cpus, memory_bytes }: Limits): Partial<Limits> {
-  let lines: string[];
-  try {
-    lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n');
-  } catch {
-    return {};
-  }
-  const controllers = lines
-    .filter((line) => line.endsWith(`/${name}`))
-    .flatMap((line) => (line.startsWith('0::') ? ['cpu', 'memory'] : line.split(':')[1]!.split(',')));
+/** The limits that hold for a process because it is in the group of a name. */
+export function limitsOf(pid: number, name: string, limits: Limits): Partial<Limits> {
+  const lines = textOf(`/proc/${pid}/cgroup`).split('\n');
+  const inIt = limiting().filter((mount) => pathIn(mount, lines)?.endsWith(`/${name}`));
+  const controllers = new Set(inIt.flatMap(controllersOf));
   return {
-    ...(controllers.includes('cpu') ? { cpus } : {}),
-    ...(controllers.includes('memory') ? { memory_bytes } : {}),
+    ...(controllers.has('cpu') ? { cpus: limits.cpus } : {}),
+    ...(controllers.has('memory') ? { memory_bytes: limits.memory_bytes } : {}),
+    ...(controllers.has('pids') ? { processes: limits.processes } : {}),
   };
+}
+
+/** Empty where there is no such file. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }

@@ -47,6 +47,8 @@ export class Lab {
   readonly node: string;
   readonly outside: string;
   private readonly agents: ChildProcess[] = [];
+  /** Whether agents see the control groups of the machine, which `ip netns exec` hides. */
+  seesControlGroups = false;
 
   /** `sandbox` is a command prefix that runs another command in its own namespaces and ends everything in them. */
   constructor(protected readonly sandbox: readonly string[] = []) {
@@ -99,7 +101,7 @@ export class Lab {
   startAgent(...more: string[]): ChildProcess {
     const log = openSync(join(this.directory, 'agent.log'), 'a');
     const [command, ...args] = [
-      ...[...this.sandbox, 'ip', 'netns', 'exec', this.node, process.execPath, BUNDLE],
+      ...[...this.sandbox, ...this.into, process.execPath, BUNDLE],
       ...['--node', 'n1', '--origin', 'twin', '--iface', 'e0'],
       ...['--server', this.server.url, '--state-dir', join(this.directory, 'st'), '--run-dir', this.run_dir],
       ...['--join-token', 'once', '--engine', ENGINE, '--memory', 'no-huge'],
@@ -109,6 +111,11 @@ export class Lab {
     const agent = spawn(command!, args, { stdio: ['ignore', log, log] });
     this.agents.push(agent);
     return agent;
+  }
+
+  private get into(): string[] {
+    const { node } = this;
+    return this.seesControlGroups ? ['nsenter', `--net=/run/netns/${node}`, '--'] : ['ip', 'netns', 'exec', node];
   }
 
   /** Sends tagged packets into the node's cable and returns what comes out. */

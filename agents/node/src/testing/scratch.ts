@@ -1,18 +1,34 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { Emit } from '../link/agent-event.js';
+import { removeTreeNow } from '../platform/remove-tree.js';
 
 export const FAKE_ENGINE = fileURLToPath(new URL('./fake-engine.mjs', import.meta.url));
 
 /** A folder with a short name that is removed after the test. */
 export function scratchDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'ora-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  onTestFinished(() => removeTreeNow(directory));
   return directory;
+}
+
+const NEST = `
+import os, sys
+os.chdir(sys.argv[1])
+for _ in range(30):
+    os.mkdir('d' * 200)
+    os.chdir('d' * 200)
+open('deep', 'w').write('x' * 1000)
+`;
+
+/** Makes folders in folders whose paths are longer than the kernel accepts (PATH_MAX). */
+export function nestDeeply(directory: string): void {
+  execFileSync('/usr/bin/python3', ['-c', NEST, directory]);
 }
 
 type Falsy = null | undefined | false | 0 | '';

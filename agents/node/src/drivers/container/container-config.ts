@@ -21,11 +21,15 @@ const UNPRIVILEGED = '65534:65534';
 export const MEMORY_MIB = 512;
 const MEMORY_BYTES = MEMORY_MIB * 1024 * 1024;
 const NANO_CPUS = 1e9;
-/** Of a container that does work. */
-export const LIMITS: Limits = { cpus: NANO_CPUS / 1e9, memory_bytes: MEMORY_BYTES };
 const PIDS_LIMIT = 16;
 /** Programs of others start helpers and threads. */
 const PROGRAM_PIDS_LIMIT = 256;
+/** Of a program. */
+export const LIMITS: Limits = {
+  cpus: NANO_CPUS / 1e9,
+  memory_bytes: MEMORY_BYTES,
+  processes: PROGRAM_PIDS_LIMIT,
+};
 /** Counts as memory. */
 const SHARED_MEMORY_BYTES = 64 * 1024 * 1024;
 
@@ -87,14 +91,24 @@ export const nfConfig = (of: Common, holder: string, directory: string) => ({
   },
 });
 
-/** As `holderConfig`, with the files of a program, so that its setup can run in the namespaces of this container. */
+/** As `holderConfig`, with the files and limits of a program: its setup runs in the namespaces of this container. */
 export const programHolderConfig = (of: Common, view: ProgramView) => {
   const plain = holderConfig(of);
-  return { ...plain, HostConfig: { ...plain.HostConfig, Mounts: mountsOf(view), Tmpfs: SCRATCH } };
+  const limits = { NanoCpus: NANO_CPUS, PidsLimit: PROGRAM_PIDS_LIMIT };
+  return { ...plain, HostConfig: { ...plain.HostConfig, ...limits, Mounts: mountsOf(view), Tmpfs: SCRATCH } };
 };
 
-/** An unmodified program, in the network namespace of its holder. It is root there, with the rights of a legacy NF. */
-export const programConfig = (of: Common, holder: string, view: ProgramView, command: readonly string[]) => ({
+/**
+ * An unmodified program, in the network namespace of its holder. It is root there, with the rights of a legacy NF.
+ * `file_bytes`: the largest file that it may write.
+ */
+export const programConfig = (
+  of: Common,
+  holder: string,
+  view: ProgramView,
+  command: readonly string[],
+  file_bytes: number,
+) => ({
   ...common(of),
   Entrypoint: [command[0]],
   Cmd: command.slice(1),
@@ -106,6 +120,7 @@ export const programConfig = (of: Common, holder: string, view: ProgramView, com
     CapAdd: CAPABILITIES.map((capability) => capability.toUpperCase()),
     NanoCpus: NANO_CPUS,
     PidsLimit: PROGRAM_PIDS_LIMIT,
+    Ulimits: [{ Name: 'fsize', Soft: file_bytes, Hard: file_bytes }],
     IpcMode: 'private',
     ShmSize: SHARED_MEMORY_BYTES,
     NetworkMode: `container:${holder}`,

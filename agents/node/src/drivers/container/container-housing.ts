@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Limits } from '../../platform/cgroup.js';
+import { groupOf, type Limits } from '../../platform/cgroup.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
+import { diskLimitOf } from '../legacy/disk-use.js';
 import type { Housed, Housing, ProgramFolders } from '../legacy/housing.js';
 import { type Entry, isInstalled } from '../legacy/namespace-commands.js';
 import { NetworkNamespace } from '../legacy/network-namespace.js';
@@ -68,12 +69,13 @@ export class ContainerHousing implements Housing {
   }
 
   /** The setup runs in the holder: there is no other container yet. */
-  entry(_instanceId: string, { pid }: NetworkNamespace): Entry {
-    return { pid, directory: PROGRAM_FILES, contained: { path: PROGRAM_PATH } };
+  entry({ program }: Housed, { pid }: Pick<NetworkNamespace, 'pid'>): Entry {
+    const contained = { path: PROGRAM_PATH };
+    return { pid, directory: PROGRAM_FILES, contained, group: groupOf(pid), file_bytes: diskLimitOf(program) };
   }
 
-  besides(_instanceId: string, _namespace: NetworkNamespace, { pid }: DetachedProcess): Entry {
-    return { pid, directory: PROGRAM_FILES, contained: { path: PROGRAM_PATH } };
+  besides(housed: Housed, _namespace: NetworkNamespace, program: DetachedProcess): Entry {
+    return this.entry(housed, program);
   }
 
   running(instanceId: string): DetachedProcess | null {
@@ -87,7 +89,8 @@ export class ContainerHousing implements Housing {
     const { docker } = this.host;
     await docker.remove(nf);
     const of = { image, node: this.node, instance_id };
-    await docker.start(await docker.create(nf, programConfig(of, holder, this.viewOf(housed), command)));
+    const config = programConfig(of, holder, this.viewOf(housed), command, diskLimitOf(housed.program));
+    await docker.start(await docker.create(nf, config));
     const process = await this.processOf(instance_id, 'nf');
     const ended = process ? await Promise.race([process.ended, sleep(SETTLED_MS, null)]) : 'it is gone';
     if (process && ended === null) return process;

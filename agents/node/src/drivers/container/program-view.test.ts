@@ -40,7 +40,13 @@ it('shows the program of a user no settings of packages', () => {
 });
 
 it('asks Docker for the program with rights one by one, limits, and the network of its holder', () => {
-  const { HostConfig, ...config } = programConfig(of, 'orrery-n1-x-net', view, ['squid', '-N', '-f', '/instance/c']);
+  const { HostConfig, ...config } = programConfig(
+    of,
+    'orrery-n1-x-net',
+    view,
+    ['squid', '-N', '-f', '/instance/c'],
+    4096,
+  );
   expect(config).toMatchObject({
     Image: of.image,
     Entrypoint: ['squid'],
@@ -59,6 +65,7 @@ it('asks Docker for the program with rights one by one, limits, and the network 
     MemorySwap: 512 * 1024 * 1024,
     NanoCpus: 1e9,
     PidsLimit: 256,
+    Ulimits: [{ Name: 'fsize', Soft: 4096, Hard: 4096 }],
     RestartPolicy: { Name: 'no' },
   });
   expect(HostConfig.Tmpfs).toMatchObject({ '/tmp': expect.stringContaining('size=') });
@@ -66,12 +73,13 @@ it('asks Docker for the program with rights one by one, limits, and the network 
     expect(HostConfig).not.toHaveProperty(never);
 });
 
-it('gives the holder the same files, and no rights or network', () => {
+it('gives the holder the same files and limits, and no rights or network', () => {
   const { HostConfig, Cmd, User } = programHolderConfig(of, view);
   expect([Cmd, User]).toEqual([['hold'], '65534:65534']);
   expect(HostConfig).toMatchObject({ CapDrop: ['ALL'], NetworkMode: 'none', ReadonlyRootfs: true });
+  expect(HostConfig).toMatchObject({ Memory: 512 * 1024 * 1024, NanoCpus: 1e9, PidsLimit: 256 });
   expect(HostConfig).not.toHaveProperty('CapAdd');
-  expect(HostConfig.Mounts).toEqual(programConfig(of, 'h', view, ['squid']).HostConfig.Mounts);
+  expect(HostConfig.Mounts).toEqual(programConfig(of, 'h', view, ['squid'], 4096).HostConfig.Mounts);
 });
 
 it.each([

@@ -32,9 +32,9 @@ export interface Housing {
   /** With new interfaces, whose engine's ends stay down, in place of what is left of an earlier one. */
   create(housed: Housed): Promise<NetworkNamespace>;
   /** How commands get into a namespace. */
-  entry(instanceId: string, namespace: NetworkNamespace): Entry;
+  entry(housed: Housed, namespace: NetworkNamespace): Entry;
   /** How commands get to a program that runs. */
-  besides(instanceId: string, namespace: NetworkNamespace, program: DetachedProcess): Entry;
+  besides(housed: Housed, namespace: NetworkNamespace, program: DetachedProcess): Entry;
   /** The program of an instance that still runs, whoever started it. */
   running(instanceId: string): DetachedProcess | null;
   /** Resolves once it has not ended at once. */

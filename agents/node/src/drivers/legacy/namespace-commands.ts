@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { type ControlGroup, within } from '../../platform/cgroup.js';
+import { readable } from '../../platform/readable.js';
 import { DriverError } from '../nf-driver.js';
 
 const run = promisify(execFile);
@@ -54,6 +56,10 @@ export interface Entry {
   directory: string;
   /** With the files and processes of `pid`, which is in a container, and this PATH; null: with those of the host. */
   contained: { path: string } | null;
+  /** Whose limits hold for them. */
+  group: ControlGroup;
+  /** The largest file that they may write; one that writes more is ended (SIGXFSZ). */
+  file_bytes: number;
 }
 
 /**
@@ -61,16 +67,21 @@ export interface Entry {
  * without Docker, which may be away, and ends with the one who asked for it. What it runs before it has given up the
  * agent's rights is of the host: nothing in a container can write to /usr.
  */
-export function confined({ pid, directory, contained }: Entry, command: readonly string[]): string[] {
+export function confined(
+  { pid, directory, contained, group, file_bytes }: Entry,
+  command: readonly string[],
+): string[] {
   const bounding = ['-all', ...CAPABILITIES.map((capability) => `+${capability}`)].join(',');
   const rights = ['--no-new-privs', `--bounding-set=${bounding}`];
   const enter = ['nsenter', '-t', String(pid), '-n'];
-  if (!contained) return [...enter, `--wd=${directory}`, '--', 'setpriv', ...rights, '--', ...command];
-  return [
+  const bound = ['/usr/bin/prlimit', `--fsize=${file_bytes}`];
+  if (!contained)
+    return within(group, [...enter, `--wd=${directory}`, '--', 'setpriv', ...rights, '--', ...bound, ...command]);
+  return within(group, [
     ...[...enter, '-m', '-p', '-i', '-u', '--'],
-    ...['/usr/bin/setpriv', ...rights, '--pdeathsig=KILL', '--'],
+    ...['/usr/bin/setpriv', ...rights, '--pdeathsig=KILL', '--', ...bound],
     ...['/usr/bin/env', `--chdir=${directory}`, `PATH=${contained.path}`, 'HOME=/tmp', ...command],
-  ];
+  ]);
 }
 
 /** Runs a command of ours in the network namespace of a process. Throws a DriverError with what it said. */
@@ -109,7 +120,7 @@ async function must(
       killed?: boolean;
     };
     if (killed) throw new DriverError(`${shown}: did not end within ${limit_ms / 1000} s`);
-    const said = (stderr || stdout || String(error)).trim().slice(0, OUTPUT_CHARS);
+    const said = readable(stderr || stdout || String(error), OUTPUT_CHARS);
     throw new DriverError(`${shown}: ${said || `exit code ${code}`}`, null, isPermanent && typeof code === 'number');
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Forwarding } from '@orrery/contract';
+import { endMembers, membersOf } from '../../platform/cgroup.js';
 import type { DetachedProcess } from '../../platform/detached-process.js';
 import { DriverError } from '../nf-driver.js';
 import { closeLinks, makeClosedLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
@@ -26,6 +27,8 @@ export class NetworkNamespace {
   private constructor(
     readonly holder: DetachedProcess,
     private readonly links: VethLinks,
+    /** Name of the control group of those in it, if they have one of the agent's. */
+    private readonly group: string | null,
   ) {}
 
   get pid(): number {
@@ -33,13 +36,17 @@ export class NetworkNamespace {
   }
 
   /** One whose holder was found running. */
-  static found(holder: DetachedProcess, links: VethLinks): NetworkNamespace {
-    return new NetworkNamespace(holder, links);
+  static found(holder: DetachedProcess, links: VethLinks, group: string | null = null): NetworkNamespace {
+    return new NetworkNamespace(holder, links, group);
   }
 
   /** That of a process that has just been started to hold it, with new interfaces; the engine's ends stay down. */
-  static async heldBy(holder: DetachedProcess, links: VethLinks): Promise<NetworkNamespace> {
-    const made = new NetworkNamespace(holder, links);
+  static async heldBy(
+    holder: DetachedProcess,
+    links: VethLinks,
+    group: string | null = null,
+  ): Promise<NetworkNamespace> {
+    const made = new NetworkNamespace(holder, links, group);
     try {
       await made.isOwn();
       await makeClosedLinksInto(links, holder.pid);
@@ -71,14 +78,25 @@ export class NetworkNamespace {
     await removeLinks(this.links);
   }
 
-  /** Ends every process in it but the holder: a program may have left children behind. */
-  killMembers(): void {
+  /** Processes in it but the holder, and those that left it for another and kept its limits. */
+  members(): number[] {
     const own = namespaceOf(this.pid);
     // A holder that has just started is still in the agent's namespace.
-    if (own === null || own === namespaceOf('self')) return;
-    for (const entry of readdirSync('/proc')) {
-      const pid = Number(entry);
-      if (!Number.isInteger(pid) || pid === this.pid || namespaceOf(pid) !== own) continue;
+    const isShared = own === null || own === namespaceOf('self');
+    const inside = isShared
+      ? []
+      : readdirSync('/proc')
+          .map(Number)
+          .filter((pid) => namespaceOf(pid) === own);
+    const found = new Set([...inside, ...(this.group === null ? [] : membersOf(this.group))]);
+    found.delete(this.pid);
+    return [...found];
+  }
+
+  /** Ends every member: a program may have left children behind. */
+  killMembers(): void {
+    if (this.group !== null) endMembers(this.group);
+    for (const pid of this.members()) {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {

@@ -1,7 +1,10 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, opendirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fillPlaceholders, type LegacyProgram } from '@orrery/contract';
 import { writeDurably } from '../../platform/durable-file.js';
+import { removeTree } from '../../platform/remove-tree.js';
+
+const MOST_NAMES = 1000;
 
 /** A program with its placeholders filled in. */
 export interface FilledProgram {
@@ -33,16 +36,26 @@ export function fill(
   };
 }
 
-/** Writes its files; config.json has the whole configuration. */
-export function layOut({ files }: FilledProgram, config: Readonly<Record<string, unknown>>, directory: string): void {
-  writeDurably(join(directory, 'config.json'), `${JSON.stringify(config)}\n`);
-  for (const { name, content } of files) writeDurably(join(directory, name), content);
+/**
+ * Writes its files, in place of whatever a program has left under their names; config.json has the whole configuration.
+ */
+export async function layOut(
+  { files }: FilledProgram,
+  config: Readonly<Record<string, unknown>>,
+  directory: string,
+): Promise<void> {
+  if (!isFolder(directory)) await removeTree(directory);
+  for (const { name, content } of [{ name: 'config.json', content: `${JSON.stringify(config)}\n` }, ...files]) {
+    const path = join(directory, name);
+    for (const place of [path, `${path}.new`]) if (isFolder(place)) await removeTree(place);
+    writeDurably(path, content);
+  }
 }
 
-/** What a program has in its folder, largest first. */
+/** What a program has in its folder, largest first; of very many files, some. */
 export function listFiles(directory: string, most: number): { name: string; bytes: number }[] {
   try {
-    return readdirSync(directory)
+    return namesIn(directory)
       .flatMap((name) => {
         // A link would lead the agent where its program cannot go.
         const found = lstatSync(join(directory, name), { throwIfNoEntry: false });
@@ -54,3 +67,17 @@ export function listFiles(directory: string, most: number): { name: string; byte
     return [];
   }
 }
+
+function namesIn(directory: string): string[] {
+  const folder = opendirSync(directory);
+  try {
+    const names: string[] = [];
+    for (let entry = folder.readSync(); entry && names.length < MOST_NAMES; entry = folder.readSync())
+      names.push(entry.name);
+    return names;
+  } finally {
+    folder.closeSync();
+  }
+}
+
+const isFolder = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

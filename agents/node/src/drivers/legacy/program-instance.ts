@@ -3,6 +3,8 @@ import { Heartbeat, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import type { End, RunningInstance, SilenceListener } from '../hosted-instance.js';
 import type { EngineEnds } from '../nf-driver.js';
 import { vethLinks } from '../veth-names.js';
+import { tooMuchOnDisk } from './disk-use.js';
+import type { DiskWatch } from './disk-watch.js';
 import type { AskReport, Figures } from './program-report.js';
 
 const STOP_GRACE_MS = 2000;
@@ -11,6 +13,16 @@ const STOP_GRACE_MS = 2000;
 export interface Held {
   readonly holder: Pick<DetachedProcess, 'pid' | 'ended' | 'release'>;
   killMembers(): void;
+}
+
+export interface Observation {
+  timing: HeartbeatTiming;
+  /** Null: it cannot be asked. */
+  ask?: AskReport | null;
+  /** How the program ended, in words. */
+  explain?(how: string): Promise<string>;
+  /** Null: what it has on disk is not watched. */
+  disk?: DiskWatch | null;
 }
 
 /** A legacy NF that runs: the process that holds its network namespace, and the program in it if there is one. */
@@ -28,17 +40,14 @@ export class ProgramInstance implements RunningInstance {
     private readonly held: Held,
     /** Null: the kernel does the work. */
     private readonly program: DetachedProcess | null,
-    private readonly timing: HeartbeatTiming,
-    /** Null: it cannot be asked. */
-    private readonly ask: AskReport | null = null,
-    /** How the program ended, in words. */
-    explain = async (how: string) => `the process ended: ${how}`,
+    private readonly observation: Observation,
   ) {
+    const { explain = async (how: string) => `the process ended: ${how}` } = observation;
     const { near, far } = vethLinks(instanceId);
     this.ends = { near: near.engine, far: far.engine };
     const unheld = held.holder.ended.then((how) => ({ how: `its network namespace is gone: ${how}`, unlinked: true }));
     const over = program?.ended.then(async (how) => ({ how: this.verdict ?? (await explain(how)) }));
-    this.ended = Promise.race([unheld, ...(over ? [over] : [])]).finally(() => this.heartbeat?.stop());
+    this.ended = Promise.race([unheld, ...(over ? [over] : [])]).finally(() => this.rest());
   }
 
   /** Null: the kernel does the work. */
@@ -50,17 +59,23 @@ export class ProgramInstance implements RunningInstance {
     return (this.program ?? this.held.holder).pid;
   }
 
+  /** What its program has on disk; null: not known. */
+  get disk_bytes(): number | null {
+    return this.observation.disk?.used_bytes ?? null;
+  }
+
   get isSilent(): boolean {
     return this.heartbeat?.isSilent ?? false;
   }
 
   /** A program that cannot be asked counts as silent while it is stopped by a signal. */
   watch(listener: SilenceListener): void {
-    const { program, timing } = this;
+    const { program } = this;
+    const { timing, ask, disk } = this.observation;
     if (!program) return;
     const beat = async () => {
       if (program.isStopped) throw new Error('stopped');
-      if (this.ask) this.figures = await this.ask();
+      if (ask) this.figures = await ask();
     };
     const dead = () => {
       const what = program.isStopped ? 'was stopped' : 'did not report';
@@ -68,18 +83,28 @@ export class ProgramInstance implements RunningInstance {
       program.kill();
     };
     this.heartbeat = new Heartbeat(beat, { ...listener, dead }, timing);
+    disk?.start(() => {
+      this.verdict = tooMuchOnDisk(disk.watched.limit_bytes);
+      program.kill();
+      this.held.killMembers();
+    });
   }
 
   /** Its network namespace remains. */
   async stop(): Promise<void> {
-    this.heartbeat?.stop();
+    this.rest();
     await this.program?.stop(STOP_GRACE_MS);
     this.held.killMembers();
   }
 
   release(): void {
-    this.heartbeat?.stop();
+    this.rest();
     this.program?.release();
     this.held.holder.release();
+  }
+
+  private rest(): void {
+    this.heartbeat?.stop();
+    this.observation.disk?.stop();
   }
 }

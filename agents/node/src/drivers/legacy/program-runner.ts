@@ -3,20 +3,25 @@ import type { LegacyProgram } from '@orrery/contract';
 import type { DetachedProcess } from '../../platform/detached-process.js';
 import type { HeartbeatTiming } from '../../platform/heartbeat.js';
 import { log } from '../../platform/log.js';
+import { emptyFolder } from '../../platform/remove-tree.js';
 import type { HostedInstance, InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError } from '../nf-driver.js';
 import { linksExist } from '../veth.js';
 import { vethLinks } from '../veth-names.js';
+import { diskLimitOf, diskUse, fileTooLarge, tooMuchOnDisk } from './disk-use.js';
+import { DiskWatch } from './disk-watch.js';
 import type { Housed, Housing, ProgramFolders } from './housing.js';
-import { type Entry, setUpOnce } from './namespace-commands.js';
+import { setUpOnce } from './namespace-commands.js';
 import type { NetworkNamespace } from './network-namespace.js';
 import { type FilledProgram, fill, layOut, listFiles } from './program-files.js';
 import { ProgramInstance } from './program-instance.js';
-import { firstReport, REPORTS, reporter } from './program-report.js';
+import { type AskReport, firstReport, REPORTS, reporter } from './program-report.js';
 import type { Programs } from './programs.js';
 
 const LOG_LINES = 20;
 const MOST_FILES = 20;
+/** SIGXFSZ, also of a program that a shell has run. */
+const FILE_TOO_LARGE = /signal SIGXFSZ|exit code 153\b/;
 
 /** Runs a legacy NF in a network namespace of its own. */
 export class ProgramRunner implements Runner<ProgramInstance> {
@@ -25,6 +30,8 @@ export class ProgramRunner implements Runner<ProgramInstance> {
   private readonly applied = new Map<string, LegacyProgram>();
   /** What they are set up for. */
   private readonly prepared = new Map<string, InstanceRecord>();
+  /** How often their programs had as much on disk as they may have. */
+  private readonly excesses = new Map<string, number>();
 
   constructor(
     private readonly programs: Programs,
@@ -50,14 +57,17 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     const program = this.programs.of(record)!;
     const housed = { record, program };
     const filled = this.filled(housed);
-    layOut(filled, config, this.folders(record).files);
+    // What an earlier run has left would go on writing.
+    this.heldBy(id)?.killMembers();
+    await this.makeRoom(housed);
+    await layOut(filled, config, this.folders(record).files);
     const namespace = await this.namespace(housed);
     if (program.forwarding !== 'tap') await namespace.close();
     namespace.killMembers();
-    await this.prepare(program, filled, namespace, this.housing.entry(id, namespace));
+    await this.prepare(housed, filled, namespace);
     const process = filled.command && (await this.housing.spawn(housed, namespace, filled.command));
-    const ask = process && this.reporter(id, filled, namespace, process);
-    if (process && ask) await firstReport(process, ask, (how) => this.housing.explain(id, how), id);
+    const ask = process && this.reporter(housed, filled, namespace, process);
+    if (process && ask) await firstReport(process, ask, (how) => this.explain(housed, how), id);
     await namespace.open();
     return this.run(housed, namespace, process);
   }
@@ -72,9 +82,10 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     const namespace = this.namespaces.get(id);
     if (!program || program.command || !namespace || !this.isMadeFor(id, program)) return false;
     const setUp = async (of: InstanceRecord) => {
-      const filled = this.filled({ record: of, program });
-      layOut(filled, of.config, this.folders(of).files);
-      await this.prepare(program, filled, namespace, this.housing.entry(id, namespace));
+      const housed = { record: of, program };
+      const filled = this.filled(housed);
+      await layOut(filled, of.config, this.folders(of).files);
+      await this.prepare(housed, filled, namespace);
     };
     try {
       await setUp(record);
@@ -107,6 +118,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     this.namespaces.delete(instanceId);
     this.applied.delete(instanceId);
     this.prepared.delete(instanceId);
+    this.excesses.delete(instanceId);
     await this.housing.clear(instanceId);
   }
 
@@ -128,6 +140,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
       preserves: program?.preserves ?? [],
       ...(program?.report ? { report: running?.figures ?? {} } : {}),
       limits: program?.command && running ? this.housing.limits(id, running) : {},
+      ...(program?.command ? { disk: this.diskOf(id, program, running) } : {}),
       files: listFiles(this.folders(record).files, MOST_FILES),
       log: await this.housing.log(id, LOG_LINES),
     };
@@ -154,15 +167,36 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     throw new DriverError(`${lacking[0]} is not installed here${remedy}`, record.instance_id, true);
   }
 
-  private async prepare(
-    { forwarding }: LegacyProgram,
-    { setup }: FilledProgram,
-    namespace: NetworkNamespace,
-    entry: Entry,
-  ): Promise<void> {
+  private async prepare(housed: Housed, { setup }: FilledProgram, namespace: NetworkNamespace): Promise<void> {
+    const entry = this.housing.entry(housed, namespace);
     for (const command of setup) await setUpOnce(entry, command);
     // After the setup, which may have flushed the namespace's rules.
-    await namespace.forward(forwarding);
+    await namespace.forward(housed.program.forwarding);
+  }
+
+  /** A program that would be ended at once begins with an empty folder. */
+  private async makeRoom({ record, program }: Housed): Promise<void> {
+    const { files } = this.folders(record);
+    const limit_bytes = diskLimitOf(program);
+    if (!program.command || (await diskUse(files, limit_bytes)) < limit_bytes) return;
+    this.excesses.set(record.instance_id, this.excessesOf(record.instance_id) + 1);
+    log('warning', `${record.instance_id}: ${tooMuchOnDisk(limit_bytes)}`);
+    await emptyFolder(files);
+  }
+
+  private excessesOf(id: string): number {
+    return this.excesses.get(id) ?? 0;
+  }
+
+  private diskOf(id: string, program: LegacyProgram, running: ProgramInstance | null) {
+    const used_bytes = running?.disk_bytes ?? null;
+    return { used_bytes, limit_bytes: diskLimitOf(program), excesses: this.excessesOf(id) };
+  }
+
+  /** How a program ended, in words. */
+  private async explain({ record, program }: Housed, how: string): Promise<string> {
+    const told = await this.housing.explain(record.instance_id, how);
+    return FILE_TOO_LARGE.test(told) ? `${told}: ${fileTooLarge(diskLimitOf(program))}` : told;
   }
 
   /** The instance, which takes no packets without its program where the kernel would pass them on unprocessed. */
@@ -176,13 +210,26 @@ export class ProgramRunner implements Runner<ProgramInstance> {
       process?.ended
         .then(() => namespace.close())
         .catch((error) => log('warning', `${id} still takes packets without its program: ${error.message}`));
-    const ask = process && this.reporter(id, this.filled(housed), namespace, process);
-    const explain = (how: string) => this.housing.explain(id, how);
-    return new ProgramInstance(id, namespace, process, ask ? REPORTS : this.heartbeat, ask, explain);
+    const ask = process && this.reporter(housed, this.filled(housed), namespace, process);
+    return new ProgramInstance(id, namespace, process, {
+      timing: ask ? REPORTS : this.heartbeat,
+      ask,
+      explain: (how) => this.explain(housed, how),
+      disk: new DiskWatch({
+        folder: this.folders(record).files,
+        limit_bytes: diskLimitOf(program),
+        members: () => namespace.members(),
+      }),
+    });
   }
 
-  private reporter(id: string, { report }: FilledProgram, namespace: NetworkNamespace, process: DetachedProcess) {
-    return report && reporter(this.housing.besides(id, namespace, process), report);
+  private reporter(
+    housed: Housed,
+    { report }: FilledProgram,
+    namespace: NetworkNamespace,
+    process: DetachedProcess,
+  ): AskReport | null {
+    return report && reporter(this.housing.besides(housed, namespace, process), report);
   }
 
   /** With both interfaces; made anew if anything is missing, or it was another program's. */

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Limits, limitsOf, makeControlGroup, removeControlGroup, within } from '../../platform/cgroup.js';
+import { type Limits, limitsOf, makeControlGroup, membersOf, removeControlGroup } from '../../platform/cgroup.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { tail } from '../../platform/file-tail.js';
+import { readable } from '../../platform/readable.js';
+import { diskLimitOf } from '../legacy/disk-use.js';
 import type { Housed, Housing, ProgramFolders } from '../legacy/housing.js';
 import { confined, type Entry, isInstalled, PROGRAM_ENV } from '../legacy/namespace-commands.js';
 import { NetworkNamespace } from '../legacy/network-namespace.js';
@@ -13,8 +15,13 @@ import { stemOf, vethLinks } from '../veth-names.js';
 /** A program that ends so soon cannot be used as it is configured. */
 const SETTLED_MS = 200;
 const SAID_CHARS = 300;
+const LOOK_MS = 20;
+const MOST_LOOKS = 50;
 
-const LIMITS: Limits = { cpus: 1, memory_bytes: 512 * 2 ** 20 };
+const LIMITS: Limits = { cpus: 1, memory_bytes: 512 * 2 ** 20, processes: 256 };
+
+/** In the folder of an instance: what is the program's. The rest is the agent's. */
+const FILES_FOLDER = 'program';
 
 /** A network namespace on the host, held by a process that does nothing else. */
 export class HostHousing implements Housing {
@@ -23,8 +30,8 @@ export class HostHousing implements Housing {
   constructor(private readonly folder: string) {}
 
   folders(instanceId: string, nf_dir: string | null): ProgramFolders {
-    const directory = this.directory(instanceId);
-    return { files: directory, seen: directory, nf_dir };
+    const files = join(this.directory(instanceId), FILES_FOLDER);
+    return { files, seen: files, nf_dir };
   }
 
   has(program: string): boolean {
@@ -33,7 +40,7 @@ export class HostHousing implements Housing {
 
   held(instanceId: string): NetworkNamespace | null {
     const holder = DetachedProcess.adopt(this.holderFiles(instanceId));
-    return holder && NetworkNamespace.found(holder, vethLinks(instanceId));
+    return holder && NetworkNamespace.found(holder, vethLinks(instanceId), this.groupOf(instanceId));
   }
 
   async create({ record: { instance_id: id } }: Housed): Promise<NetworkNamespace> {
@@ -42,35 +49,32 @@ export class HostHousing implements Housing {
       args: ['--net', '--', 'sleep', 'infinity'],
       ...this.holderFiles(id),
     });
-    return NetworkNamespace.heldBy(holder, vethLinks(id));
+    return NetworkNamespace.heldBy(holder, vethLinks(id), this.groupOf(id));
   }
 
-  entry(instanceId: string, { pid }: NetworkNamespace): Entry {
-    return { pid, directory: this.directory(instanceId), contained: null };
+  entry({ record: { instance_id: id }, program }: Housed, { pid }: NetworkNamespace): Entry {
+    const group = makeControlGroup(this.groupOf(id), LIMITS);
+    return { pid, directory: this.folders(id, null).files, contained: null, group, file_bytes: diskLimitOf(program) };
   }
 
-  besides(instanceId: string, namespace: NetworkNamespace): Entry {
-    return this.entry(instanceId, namespace);
+  besides(housed: Housed, namespace: NetworkNamespace): Entry {
+    return this.entry(housed, namespace);
   }
 
   running(instanceId: string): DetachedProcess | null {
     return DetachedProcess.adopt(this.programFiles(instanceId));
   }
 
-  async spawn(
-    { record: { instance_id: id } }: Housed,
-    namespace: NetworkNamespace,
-    command: readonly string[],
-  ): Promise<DetachedProcess> {
-    const group = makeControlGroup(this.groupOf(id), LIMITS);
-    const [program, ...args] = within(group, confined(this.entry(id, namespace), command));
+  async spawn(housed: Housed, namespace: NetworkNamespace, command: readonly string[]): Promise<DetachedProcess> {
+    const { instance_id: id } = housed.record;
+    const [program, ...args] = confined(this.entry(housed, namespace), command);
     const files = this.programFiles(id);
     const started = await DetachedProcess.start({ command: program!, args, env: PROGRAM_ENV, ...files });
     const how = await Promise.race([started.ended, sleep(SETTLED_MS, null)]);
     if (how === null) return started;
     const said = tail(files.log_file).trimEnd().split('\n').at(-1) ?? '';
     throw new DriverError(
-      [`${command[0]} ended at once: ${how}`, said.slice(0, SAID_CHARS)].filter(Boolean).join(': '),
+      [`${command[0]} ended at once: ${how}`, readable(said, SAID_CHARS)].filter(Boolean).join(': '),
       id,
     );
   }
@@ -80,7 +84,10 @@ export class HostHousing implements Housing {
   }
 
   async clear(instanceId: string): Promise<void> {
-    removeControlGroup(this.groupOf(instanceId));
+    const group = this.groupOf(instanceId);
+    // What was killed is not gone at once.
+    for (let looks = 0; looks < MOST_LOOKS && membersOf(group).length > 0; looks++) await sleep(LOOK_MS);
+    removeControlGroup(group);
   }
 
   /** None where control groups cannot be written to. */

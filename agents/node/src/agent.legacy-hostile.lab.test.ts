@@ -1,0 +1,124 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { stemOf } from './drivers/veth-names.js';
+import { makeControlGroup, removeControlGroup } from './platform/cgroup.js';
+import { labMissing } from './testing/lab.js';
+import { LegacyLab, NF, ofUser } from './testing/legacy-lab.js';
+import { until } from './testing/scratch.js';
+
+const missing = labMissing();
+
+const MIB = 2 ** 20;
+const LIMIT_BYTES = 4 * MIB;
+
+/** A program that runs a script and then does nothing. */
+const running = (script: string, more: object = {}) => ({
+  forwarding: 'bridge',
+  command: ['/bin/sh', '{{dir}}/run'],
+  files: [{ name: 'run', content: `${script}\nexec sleep infinity\n` }],
+  disk_bytes: LIMIT_BYTES,
+  ...more,
+});
+
+class HostileLab extends LegacyLab {
+  static async run(script: string, more: object = {}, seesControlGroups = false): Promise<HostileLab> {
+    const lab = new HostileLab();
+    lab.seesControlGroups = seesControlGroups;
+    await lab.setUp();
+    lab.startAgent();
+    await lab.server.next('hello');
+    lab.server.send({ type: 'desired', spec: ofUser(1, running(script, more)) });
+    return lab;
+  }
+
+  file(name: string): string {
+    return join(this.run_dir, 'nf', stemOf(NF), 'program', name);
+  }
+
+  /** How it ended, so far. */
+  ends(): string[] {
+    return this.server
+      .all('event')
+      .filter(({ event }) => event === 'instance.ended')
+      .map(({ message }) => message);
+  }
+
+  async disk(): Promise<{ used_bytes: number | null; limit_bytes: number; excesses: number }> {
+    return (await this.instanceState(NF)).disk as never;
+  }
+
+  /** Kills the program; resolves when another runs and packets cross. */
+  async restarts(): Promise<void> {
+    const before = await this.pid();
+    process.kill(before, 'SIGKILL');
+    await until('its end is told', () => this.ends().length > 0);
+    await this.converges(1);
+    await this.crosses();
+    expect(await this.pid()).not.toBe(before);
+  }
+}
+
+function groupsAreThere(): boolean {
+  const name = `orrery-probe-${process.pid}`;
+  const { folders } = makeControlGroup(name, { cpus: 1, memory_bytes: 64 * MIB, processes: 16 });
+  removeControlGroup(name);
+  return folders.some((folder) => folder !== '');
+}
+
+describe.skipIf(missing !== null)(
+  `agent with legacy NFs that misbehave${missing ? ` (skipped: ${missing})` : ''}`,
+  { timeout: 90_000 },
+  () => {
+    it('ends a program that fills the disk with many files, says so, and lets it begin with an empty folder', async () => {
+      const lab = await HostileLab.run(
+        'touch {{dir}}/begun; for i in 1 2 3 4 5 6; do dd if=/dev/zero of={{dir}}/f$i bs=1M count=1; done',
+      );
+      await until('its end is told', () => lab.ends().some((how) => /its files took 4 MiB/.test(how)), 30_000);
+      await until('it is counted', async () => (await lab.disk()).excesses > 0);
+      lab.server.send({ type: 'desired', spec: ofUser(2, running('')) });
+      await lab.converges(2);
+      await lab.crosses();
+      await until('it is measured', async () => (await lab.disk()).used_bytes !== null);
+      const { used_bytes, limit_bytes } = await lab.disk();
+      expect(used_bytes).toBeLessThan(MIB);
+      expect(limit_bytes).toBe(LIMIT_BYTES);
+      expect(readdirSync(lab.file('')).sort()).toEqual(['config.json', 'run']);
+    });
+
+    it('lets no file grow beyond what it may have on disk', async () => {
+      const lab = await HostileLab.run('sleep 0.5; exec dd if=/dev/zero of={{dir}}/big bs=1M count=100');
+      const how = await until(
+        'its end is told',
+        () => lab.ends().find((it) => /its files|a file of it/.test(it)),
+        30_000,
+      );
+      expect(how).toMatch(/a file of it grew to 4 MiB|its files took 4 MiB/);
+    });
+
+    it('starts again whatever it has left in place of its files', async () => {
+      const lab = await HostileLab.run(
+        [
+          ...['rm {{dir}}/run {{dir}}/config.json', 'mkdir -p {{dir}}/run/x {{dir}}/config.json/x {{dir}}/run.new/x'],
+          ...['ln -s / {{dir}}/config.json.new', 'mkfifo {{dir}}/pipe', 'touch {{dir}}/kept', 'chmod 000 {{dir}}/run'],
+        ].join('\n'),
+      );
+      await lab.crosses();
+      await until('it is done', () => existsSync(lab.file('kept')));
+      await lab.restarts();
+      expect(existsSync(lab.file('kept'))).toBe(true);
+    });
+
+    it.skipIf(!groupsAreThere())('ends what has left its namespaces, too', async () => {
+      const lab = await HostileLab.run('unshare -Un sleep 1000 & echo $! > {{dir}}/child.$$', {}, true);
+      await lab.crosses();
+      const child = readdirSync(lab.file('')).find((name) => name.startsWith('child.'))!;
+      const pid = Number(readFileSync(lab.file(child), 'utf8'));
+      await until('it has left', () => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep'));
+      expect(readlinkSync(`/proc/${pid}/ns/net`)).not.toBe(readlinkSync(`/proc/${lab.holder()}/ns/net`));
+      expect((await lab.instanceState(NF)).limits).toMatchObject({ processes: 256 });
+      await lab.restarts();
+      await until('it has ended', () => !existsSync(`/proc/${pid}`));
+    });
+  },
+);

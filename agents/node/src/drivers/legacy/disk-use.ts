@@ -1,0 +1,83 @@
+import type { Stats } from 'node:fs';
+import { lstat, opendir, readdir, readlink, stat } from 'node:fs/promises';
+import { DISK_BYTES, type LegacyProgram } from '@orrery/contract';
+
+/** What a file counts at least, so that empty files and folders are bounded, too. */
+const LEAST_BYTES = 4096;
+/** Unit of `Stats.blocks` (stat(2)). */
+const BLOCK_BYTES = 512;
+const SLASH = Buffer.from('/');
+const DELETED = ' (deleted)';
+
+/** What a program may have in its folder. */
+export const diskLimitOf = ({ disk_bytes }: Pick<LegacyProgram, 'disk_bytes'>): number => disk_bytes ?? DISK_BYTES;
+
+/** Why a program was ended. */
+export const tooMuchOnDisk = (limit_bytes: number): string =>
+  `its files took ${limit_bytes / 2 ** 20} MiB, which is as much as it may have: it was ended, and they are removed`;
+
+export const fileTooLarge = (limit_bytes: number): string => `a file of it grew to ${limit_bytes / 2 ** 20} MiB`;
+
+/**
+ * Disk space of everything below a folder; paths longer than the kernel accepts count as more than any limit. Stops soon
+ * after it has found `enough_bytes`.
+ */
+export async function diskUse(folder: string, enough_bytes = Number.POSITIVE_INFINITY): Promise<number> {
+  let bytes = 0;
+  const counted = new Set<string>();
+  // Names are bytes: not all are text.
+  const waiting = [Buffer.from(folder)];
+  for (let path = waiting.pop(); path !== undefined && bytes < enough_bytes; path = waiting.pop()) {
+    try {
+      for await (const { name } of await opendir(path, { encoding: 'buffer' as BufferEncoding })) {
+        const inside = Buffer.concat([path, SLASH, name as unknown as Buffer]);
+        const found = await lstat(inside).catch(gone);
+        if (!found || isCounted(found, counted)) continue;
+        bytes += sizeOf(found);
+        if (found.isDirectory()) waiting.push(inside);
+        if (bytes >= enough_bytes) break;
+      }
+    } catch (error) {
+      if (isTooLong(error)) return Number.POSITIVE_INFINITY;
+    }
+  }
+  return bytes;
+}
+
+/** Disk space of files on the file system of a folder that processes have deleted and still hold open. */
+export async function deletedUse(folder: string, pids: readonly number[]): Promise<number> {
+  const its = await stat(folder).catch(() => null);
+  const counted = new Set<number>();
+  let bytes = 0;
+  for (const pid of pids) {
+    const open = `/proc/${pid}/fd`;
+    for (const name of await readdir(open).catch(() => [])) {
+      const target = await readlink(`${open}/${name}`).catch(() => '');
+      if (!target.endsWith(DELETED)) continue;
+      const found = await stat(`${open}/${name}`).catch(() => null);
+      if (!found?.isFile() || found.nlink > 0 || found.dev !== its?.dev || counted.has(found.ino)) continue;
+      counted.add(found.ino);
+      bytes += sizeOf(found);
+    }
+  }
+  return bytes;
+}
+
+const sizeOf = ({ blocks }: Stats) => Math.max(LEAST_BYTES, blocks * BLOCK_BYTES);
+
+/** Whether it was counted under another name. */
+function isCounted(found: Stats, counted: Set<string>): boolean {
+  if (found.nlink < 2 || found.isDirectory()) return false;
+  const key = `${found.dev}:${found.ino}`;
+  if (counted.has(key)) return true;
+  counted.add(key);
+  return false;
+}
+
+const isTooLong = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENAMETOOLONG';
+
+/** What has gone in the meantime does not count. */
+function gone(error: unknown): null {
+  if (isTooLong(error)) throw error;
+  return null;
+}

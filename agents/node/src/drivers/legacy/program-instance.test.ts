@@ -1,0 +1,33 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { DetachedProcess } from '../../platform/detached-process.js';
+import { endAfterTest, scratchDirectory } from '../../testing/scratch.js';
+import { DiskWatch } from './disk-watch.js';
+import { ProgramInstance } from './program-instance.js';
+
+const LIMIT_BYTES = 2 ** 20;
+
+async function setUp() {
+  const folder = scratchDirectory();
+  const files = { pid_file: join(scratchDirectory(), 'it.pid'), log_file: join(scratchDirectory(), 'it.log') };
+  const program = await DetachedProcess.start({ command: 'sleep', args: ['600'], ...files });
+  endAfterTest(() => program.pid);
+  const holder = { pid: 1, ended: new Promise<string>(() => undefined), release: () => undefined };
+  let killed = 0;
+  const disk = new DiskWatch({ folder, limit_bytes: LIMIT_BYTES, members: () => [program.pid] }, 5);
+  const timing = { period_ms: 1000, silent_ms: 30_000, dead_ms: 60_000 };
+  const running = new ProgramInstance('p.x.0', { holder, killMembers: () => killed++ }, program, { timing, disk });
+  running.watch({ silent: () => undefined, back: () => undefined });
+  return { folder, running, program, killed: () => killed };
+}
+
+it('ends a program that has as much on disk as it may have, with all that it started, and says so', async () => {
+  const { folder, running, program, killed } = await setUp();
+  writeFileSync(join(folder, 'some'), Buffer.alloc(LIMIT_BYTES / 2, 1));
+  await expect.poll(() => running.disk_bytes).toBeGreaterThanOrEqual(LIMIT_BYTES / 2);
+  expect(program.alive).toBe(true);
+  writeFileSync(join(folder, 'more'), Buffer.alloc(LIMIT_BYTES / 2, 1));
+  expect((await running.ended).how).toMatch(/^its files took 1 MiB/);
+  expect([program.alive, killed()]).toEqual([false, 1]);
+});

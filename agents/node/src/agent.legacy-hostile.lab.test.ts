@@ -109,6 +109,17 @@ describe.skipIf(missing !== null)(
       expect(existsSync(lab.file('kept'))).toBe(true);
     });
 
+    it('makes its network namespace anew where it has spoilt its interfaces', async () => {
+      const spoil = 'ip link set dev near down; ip link set dev near name gone; ip link add near type dummy';
+      const lab = await HostileLab.run(
+        `test -e {{dir}}/ran || { touch {{dir}}/ran; sleep 1; ${spoil}; touch {{dir}}/done; }`,
+      );
+      await until('they are spoilt', () => existsSync(lab.file('done')), 30_000);
+      const holder = lab.holder();
+      await lab.restarts();
+      expect(lab.holder()).not.toBe(holder);
+    });
+
     it.skipIf(!groupsAreThere())('ends what has left its namespaces, too', async () => {
       const lab = await HostileLab.run('unshare -Un sleep 1000 & echo $! > {{dir}}/child.$$', {}, true);
       await lab.crosses();

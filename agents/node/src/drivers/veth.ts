@@ -30,6 +30,24 @@ export async function linksExist({ near, far }: VethLinks): Promise<boolean> {
   return (await exists(near.engine)) && (await exists(far.engine));
 }
 
+/** Whether the engine's ends lead to `near` and `far` in the network namespace of a process. */
+export async function linksLeadInto(links: VethLinks, pid: number): Promise<boolean> {
+  for (const side of ['near', 'far'] as const) {
+    const outer = await described('ip', '-j', 'link', 'show', 'dev', links[side].engine);
+    const inner = await described('nsenter', '-t', String(pid), '-n', 'ip', '-j', 'link', 'show', 'dev', side);
+    if (!outer || !inner || outer.link_index !== inner.ifindex || inner.link_index !== outer.ifindex) return false;
+  }
+  return true;
+}
+
+/** What ip(8) says of one interface; `link_index` is that of its other end. Null: there is none. */
+async function described(command: string, ...args: string[]): Promise<{ ifindex: number; link_index?: number } | null> {
+  return run(command, args).then(
+    ({ stdout }) => JSON.parse(stdout)[0] ?? null,
+    () => null,
+  );
+}
+
 /** Recreates both pairs, with the NF's ends as `near` and `far` in the network namespace of a process. */
 export async function makeLinksInto(links: VethLinks, pid: number): Promise<void> {
   await makeClosedLinksInto(links, pid);

@@ -4,7 +4,7 @@ import type { Forwarding } from '@orrery/contract';
 import { endMembers, membersOf } from '../../platform/cgroup.js';
 import type { DetachedProcess } from '../../platform/detached-process.js';
 import { DriverError } from '../nf-driver.js';
-import { closeLinks, makeClosedLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
+import { closeLinks, linksLeadInto, makeClosedLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
 import type { VethLinks } from '../veth-names.js';
 import { forward } from './forwarding.js';
 
@@ -59,6 +59,11 @@ export class NetworkNamespace {
 
   forward(mode: Forwarding): Promise<void> {
     return forward(mode, this.pid);
+  }
+
+  /** Whether packets that the engine sends come to it: a program may have renamed, moved or replaced its interfaces. */
+  isWhole(): Promise<boolean> {
+    return linksLeadInto(this.links, this.pid);
   }
 
   /** Sets all ends up: packets come. Rejects if one is missing. */

@@ -68,7 +68,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     const process = filled.command && (await this.housing.spawn(housed, namespace, filled.command));
     const ask = process && this.reporter(housed, filled, namespace, process);
     if (process && ask) await firstReport(process, ask, (how) => this.explain(housed, how), id);
-    await namespace.open();
+    await this.orRemoved(namespace, () => namespace.open());
     return this.run(housed, namespace, process);
   }
 
@@ -171,7 +171,17 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     const entry = this.housing.entry(housed, namespace);
     for (const command of setup) await setUpOnce(entry, command);
     // After the setup, which may have flushed the namespace's rules.
-    await namespace.forward(housed.program.forwarding);
+    await this.orRemoved(namespace, () => namespace.forward(housed.program.forwarding));
+  }
+
+  /** A namespace in which a program has spoilt the interfaces is of no more use: the next start makes another. */
+  private async orRemoved(namespace: NetworkNamespace, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      await namespace.remove().catch((left) => log('warning', `a network namespace is left: ${left.message}`));
+      throw error;
+    }
   }
 
   /** A program that would be ended at once begins with an empty folder. */
@@ -237,7 +247,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     const { record, program } = housed;
     const { instance_id: id } = record;
     const known = this.heldBy(id);
-    if (known && this.isMadeFor(id, program) && (await this.linked(id))) return known;
+    if (known && this.isMadeFor(id, program) && (await known.isWhole())) return known;
     await known?.remove();
     const made = await this.housing.create(housed);
     this.namespaces.set(id, made);

@@ -119,7 +119,7 @@ describe.skipIf(missing !== null)(
       const report = [
         'limits() { grep -E ":(pids|memory):" $1 || grep ^0:: $1; }',
         'test "$(limits /proc/1/cgroup)" = "$(limits /proc/self/cgroup)" && echo same = 1',
-        'test "$(ulimit -f)" = 8192 && echo bounded = 1',
+        'test "$(ulimit -f)" = 131072 && echo bounded = 1',
       ];
       const fill =
         'mkdir -p {{dir}}/config.json/x; for i in 1 2 3 4 5; do dd if=/dev/zero of={{dir}}/f$i bs=1M count=1; done';

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stemOf } from './drivers/veth-names.js';
@@ -87,13 +87,24 @@ describe.skipIf(missing !== null)(
     });
 
     it('lets no file grow beyond what it may have on disk', async () => {
-      const lab = await HostileLab.run('sleep 0.5; exec dd if=/dev/zero of={{dir}}/big bs=1M count=100');
-      const how = await until(
-        'its end is told',
-        () => lab.ends().find((it) => /its files|a file of it/.test(it)),
-        30_000,
-      );
-      expect(how).toMatch(/a file of it grew to 4 MiB|its files took 4 MiB/);
+      const lab = await HostileLab.run('sleep 0.5; exec dd if=/dev/zero of={{dir}}/big bs=1M count=200', {
+        disk_bytes: 64 * MIB,
+      });
+      const told = () => lab.ends().find((it) => /its files|a file of it/.test(it));
+      const how = await until('its end is told', told, 30_000);
+      expect(how).toMatch(/a file of it grew to 64 MiB|its files took 64 MiB/);
+    });
+
+    it('goes on however much it says, of which the last is kept', async () => {
+      const lab = await HostileLab.run('while :; do head -c 200000 /dev/zero; sleep 0.05; done', { disk_bytes: MIB });
+      await lab.crosses();
+      const pid = await lab.pid();
+      const kept = lab.file('../nf.log.1');
+      await until('the log was cut', () => existsSync(kept));
+      const { ino, mtimeMs } = statSync(kept);
+      await until('it was cut again', () => statSync(kept).mtimeMs > mtimeMs);
+      expect([statSync(kept).ino, statSync(kept).size]).toEqual([ino, MIB]);
+      expect([await lab.pid(), lab.ends()]).toEqual([pid, []]);
     });
 
     it('starts again whatever it has left in place of its files', async () => {

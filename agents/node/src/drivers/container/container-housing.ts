@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { groupOf, type Limits } from '../../platform/cgroup.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
-import { diskLimitOf } from '../legacy/disk-use.js';
+import { fileLimitOf } from '../legacy/disk-use.js';
 import type { Housed, Housing, ProgramFolders } from '../legacy/housing.js';
 import { type Entry, isInstalled } from '../legacy/namespace-commands.js';
 import { NetworkNamespace } from '../legacy/network-namespace.js';
@@ -71,7 +71,7 @@ export class ContainerHousing implements Housing {
   /** The setup runs in the holder: there is no other container yet. */
   entry({ program }: Housed, { pid }: Pick<NetworkNamespace, 'pid'>): Entry {
     const contained = { path: PROGRAM_PATH };
-    return { pid, directory: PROGRAM_FILES, contained, group: groupOf(pid), file_bytes: diskLimitOf(program) };
+    return { pid, directory: PROGRAM_FILES, contained, group: groupOf(pid), file_bytes: fileLimitOf(program) };
   }
 
   besides(housed: Housed, _namespace: NetworkNamespace, program: DetachedProcess): Entry {
@@ -89,7 +89,7 @@ export class ContainerHousing implements Housing {
     const { docker } = this.host;
     await docker.remove(nf);
     const of = { image, node: this.node, instance_id };
-    const config = programConfig(of, holder, this.viewOf(housed), command, diskLimitOf(housed.program));
+    const config = programConfig(of, holder, this.viewOf(housed), command, fileLimitOf(housed.program));
     await docker.start(await docker.create(nf, config));
     const process = await this.processOf(instance_id, 'nf');
     const ended = process ? await Promise.race([process.ended, sleep(SETTLED_MS, null)]) : 'it is gone';

@@ -12,6 +12,13 @@ const DELETED = ' (deleted)';
 /** What a program may have in its folder. */
 export const diskLimitOf = ({ disk_bytes }: Pick<LegacyProgram, 'disk_bytes'>): number => disk_bytes ?? DISK_BYTES;
 
+/** Its output is a file, too, and is cut only when it is longer than it may be. */
+const LEAST_FILE_BYTES = 64 * 2 ** 20;
+
+/** The largest file that it may write, wherever that is. */
+export const fileLimitOf = (program: Pick<LegacyProgram, 'disk_bytes'>): number =>
+  Math.max(diskLimitOf(program), LEAST_FILE_BYTES);
+
 /** Why a program was ended. */
 export const tooMuchOnDisk = (limit_bytes: number): string =>
   `its files took ${limit_bytes / 2 ** 20} MiB, which is as much as it may have: it was ended, and they are removed`;

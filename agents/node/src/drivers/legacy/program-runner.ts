@@ -8,7 +8,7 @@ import type { HostedInstance, InstanceRecord, Runner } from '../hosted-instance.
 import { DriverError } from '../nf-driver.js';
 import { linksExist } from '../veth.js';
 import { vethLinks } from '../veth-names.js';
-import { diskLimitOf, diskUse, fileTooLarge, tooMuchOnDisk } from './disk-use.js';
+import { diskLimitOf, diskUse, fileLimitOf, fileTooLarge, tooMuchOnDisk } from './disk-use.js';
 import { DiskWatch } from './disk-watch.js';
 import type { Housed, Housing, ProgramFolders } from './housing.js';
 import { setUpOnce } from './namespace-commands.js';
@@ -206,7 +206,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
   /** How a program ended, in words. */
   private async explain({ record, program }: Housed, how: string): Promise<string> {
     const told = await this.housing.explain(record.instance_id, how);
-    return FILE_TOO_LARGE.test(told) ? `${told}: ${fileTooLarge(diskLimitOf(program))}` : told;
+    return FILE_TOO_LARGE.test(told) ? `${told}: ${fileTooLarge(fileLimitOf(program))}` : told;
   }
 
   /** The instance, which takes no packets without its program where the kernel would pass them on unprocessed. */

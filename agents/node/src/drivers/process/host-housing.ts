@@ -5,7 +5,7 @@ import { type Limits, limitsOf, makeControlGroup, membersOf, removeControlGroup 
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { tail } from '../../platform/file-tail.js';
 import { readable } from '../../platform/readable.js';
-import { diskLimitOf } from '../legacy/disk-use.js';
+import { fileLimitOf } from '../legacy/disk-use.js';
 import type { Housed, Housing, ProgramFolders } from '../legacy/housing.js';
 import { confined, type Entry, isInstalled, PROGRAM_ENV } from '../legacy/namespace-commands.js';
 import { NetworkNamespace } from '../legacy/network-namespace.js';
@@ -54,7 +54,7 @@ export class HostHousing implements Housing {
 
   entry({ record: { instance_id: id }, program }: Housed, { pid }: NetworkNamespace): Entry {
     const group = makeControlGroup(this.groupOf(id), LIMITS);
-    return { pid, directory: this.folders(id, null).files, contained: null, group, file_bytes: diskLimitOf(program) };
+    return { pid, directory: this.folders(id, null).files, contained: null, group, file_bytes: fileLimitOf(program) };
   }
 
   besides(housed: Housed, namespace: NetworkNamespace): Entry {

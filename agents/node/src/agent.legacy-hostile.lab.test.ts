@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -42,6 +43,20 @@ class HostileLab extends LegacyLab {
       .all('event')
       .filter(({ event }) => event === 'instance.ended')
       .map(({ message }) => message);
+  }
+
+  /** Runs a command in its network namespace. */
+  inside(...command: string[]): string {
+    return execFileSync('nsenter', ['-t', String(this.holder()), '-n', ...command], { stdio: 'pipe' }).toString();
+  }
+
+  /** Whether it has its interfaces, and they are up. */
+  isWhole(): boolean {
+    try {
+      return ['near', 'far'].every((name) => this.inside('ip', 'link', 'show', 'dev', name).includes('LOWER_UP'));
+    } catch {
+      return false;
+    }
   }
 
   async disk(): Promise<{ used_bytes: number | null; limit_bytes: number; excesses: number }> {
@@ -129,6 +144,16 @@ describe.skipIf(missing !== null)(
       const holder = lab.holder();
       await lab.restarts();
       expect(lab.holder()).not.toBe(holder);
+    });
+
+    it('gets back the interfaces that it closes, removes or gives away while it runs', async () => {
+      const lab = await HostileLab.run('');
+      await lab.crosses();
+      for (const harm of ['set dev near down', 'del dev far', `set dev near netns ${lab.outside}`]) {
+        lab.inside('ip', 'link', ...harm.split(' '));
+        await until(`healed after ${harm}`, () => lab.isWhole(), 30_000);
+        await lab.crosses();
+      }
     });
 
     it.skipIf(!groupsAreThere())('ends what has left its namespaces, too', async () => {

@@ -66,6 +66,11 @@ export class NetworkNamespace {
     return linksLeadInto(this.links, this.pid);
   }
 
+  /** Removes both pairs, wherever their ends in it are now. */
+  removeLinks(): Promise<void> {
+    return removeLinks(this.links);
+  }
+
   /** Sets all ends up: packets come. Rejects if one is missing. */
   open(): Promise<void> {
     return raiseLinksInto(this.links, this.pid);

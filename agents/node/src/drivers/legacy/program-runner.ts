@@ -106,7 +106,10 @@ export class ProgramRunner implements Runner<ProgramInstance> {
   async relink(instanceId: string): Promise<void> {
     const namespace = this.namespaces.get(instanceId);
     if (!namespace) throw new DriverError('it has no network namespace', instanceId);
-    await namespace.open();
+    if (await namespace.isWhole()) return namespace.open();
+    // An instance whose interfaces are gone is made anew.
+    await namespace.removeLinks();
+    throw new DriverError('its program has renamed, moved or replaced its interfaces', instanceId);
   }
 
   linked(instanceId: string): Promise<boolean> {

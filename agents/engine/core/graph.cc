@@ -63,13 +63,17 @@ Node* entry(Graph& graph, const GraphSpec& spec, const LinkSpec& link, const std
 }
 
 // What a pass of the task may run.
-std::vector<Node*> modules_of(Node& task) {
+std::vector<Node*> modules_of(const Graph& graph, Node& task) {
   std::vector<Node*> found{&task};
+  std::vector<bool> seen(graph.by_rank.size());
   for (size_t i = 0; i < found.size(); ++i) {
     // What is in a queue goes on in another pass.
     if (i > 0 && found[i]->kind->role == ModuleKind::Role::kQueue) continue;
-    for (const Output& output : found[i]->outputs)
-      if (output.to != nullptr && std::ranges::find(found, output.to) == found.end()) found.push_back(output.to);
+    for (const Output& output : found[i]->outputs) {
+      if (output.to == nullptr || seen[output.to->rank]) continue;
+      seen[output.to->rank] = true;
+      found.push_back(output.to);
+    }
   }
   return found;
 }
@@ -149,7 +153,7 @@ void charge_unmeasured(Graph& graph) {
   for (const Share& share : graph.shares)
     for (Node* task : share.tasks)
       if (const uint64_t cycles = std::exchange(task->unmeasured, {}).cycles; cycles != 0)
-        charge(modules_of(*task), cycles);
+        charge(modules_of(graph, *task), cycles);
 }
 
 void absorb_inlets(Graph& graph) {

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stemOf } from './drivers/veth-names.js';
 import { makeControlGroup, removeControlGroup } from './platform/cgroup.js';
-import { labMissing } from './testing/lab.js';
+import { ended, labMissing } from './testing/lab.js';
 import { LegacyLab, NF, ofUser } from './testing/legacy-lab.js';
 import { until } from './testing/scratch.js';
 
@@ -23,11 +23,13 @@ const running = (script: string, more: object = {}) => ({
 });
 
 class HostileLab extends LegacyLab {
+  private agent: ChildProcess | null = null;
+
   static async run(script: string, more: object = {}, seesControlGroups = false): Promise<HostileLab> {
     const lab = new HostileLab();
     lab.seesControlGroups = seesControlGroups;
     await lab.setUp();
-    lab.startAgent();
+    lab.agent = lab.startAgent();
     await lab.server.next('hello');
     lab.server.send({ type: 'desired', spec: ofUser(1, running(script, more)) });
     return lab;
@@ -43,6 +45,12 @@ class HostileLab extends LegacyLab {
       .all('event')
       .filter(({ event }) => event === 'instance.ended')
       .map(({ message }) => message);
+  }
+
+  /** Ends the agent, which takes everything that it made with it. */
+  async leave(): Promise<void> {
+    this.agent!.kill('SIGTERM');
+    expect(await ended(this.agent!)).toBe(0);
   }
 
   /** Runs a command in its network namespace. */
@@ -157,7 +165,7 @@ describe.skipIf(missing !== null)(
     });
 
     it.skipIf(!groupsAreThere())('ends what has left its namespaces, too', async () => {
-      const lab = await HostileLab.run('unshare -Un sleep 1000 & echo $! > {{dir}}/child.$$', {}, true);
+      const lab = await HostileLab.run('unshare -Un sleep 100 & echo $! > {{dir}}/child.$$', {}, true);
       await lab.crosses();
       const child = readdirSync(lab.file('')).find((name) => name.startsWith('child.'))!;
       const pid = Number(readFileSync(lab.file(child), 'utf8'));
@@ -166,6 +174,7 @@ describe.skipIf(missing !== null)(
       expect((await lab.instanceState(NF)).limits).toMatchObject({ processes: 256 });
       await lab.restarts();
       await until('it has ended', () => !existsSync(`/proc/${pid}`));
+      await lab.leave();
     });
   },
 );

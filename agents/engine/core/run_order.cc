@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/module_kinds.h"
+
 namespace orrery {
 
 std::vector<Node*> run_order(const Graph& graph) {
@@ -28,7 +30,7 @@ std::vector<Node*> run_order(const Graph& graph) {
   }
   using Candidate = std::pair<bool, size_t>;  // whether it is an NF, index
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> ready;
-  const auto add = [&](size_t i) { ready.emplace(nodes[i]->module->nf() != nullptr, i); };
+  const auto add = [&](size_t i) { ready.emplace(is_nf(*nodes[i]->kind), i); };
   for (size_t i = 0; i < nodes.size(); ++i)
     if (incoming[i] == 0) add(i);
   std::vector<Node*> out;

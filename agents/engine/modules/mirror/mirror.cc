@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "core/packet_meta.h"
 #include "core/parallel.h"
 #include "core/pass.h"
-#include "support/hop_tag.h"
+#include "modules/mirror/identities.h"
 #include "support/json_fields.h"
 
 namespace orrery {
@@ -20,6 +21,7 @@ class Mirror final : public Module {
     JsonFields fields(context.config, context.pointer, kCode);
     fields.required("nested");
     nested_ = fields.boolean_or("nested", false);
+    if (!nested_) identities_ = std::make_unique<Identities>();
     const nlohmann::json& copies = fields.array("copies", 1, kMaxCopies);
     for (size_t i = 0; i < copies.size(); ++i) {
       JsonFields copy(copies[i], fields.pointer_to("copies", i), kCode);
@@ -36,8 +38,7 @@ class Mirror final : public Module {
   void process(Pass& pass, Batch& batch, uint8_t) override {
     rte_mbuf* fresh[kBatchSize * (kMaxCopies - 1)];
     make_room(pass, batch, fresh);
-    if (!nested_)
-      for (uint32_t i = 0; i < batch.count; ++i) identify(meta_of(batch.packets[i]));
+    if (!nested_) identify(batch, pass.now_ns());
     fill(batch, fresh);
     rte_mbuf** copies = fresh;
     const uint32_t count = batch.count;
@@ -53,7 +54,8 @@ class Mirror final : public Module {
 
   void adopt(Module& old_module) noexcept override {
     Module::adopt(old_module);
-    number_ = static_cast<Mirror&>(old_module).number_;
+    auto& old = static_cast<Mirror&>(old_module);
+    if (!nested_ && old.identities_ != nullptr) identities_.swap(old.identities_);
   }
 
  private:
@@ -88,6 +90,13 @@ class Mirror final : public Module {
     batch.count = kept;
   }
 
+  void identify(const Batch& batch, uint64_t now_ns) {
+    for (uint32_t i = 0; i < batch.count; ++i) {
+      PacketMeta& meta = meta_of(batch.packets[i]);
+      meta.packet_id = identities_->next(meta.ingress_ns, now_ns);
+    }
+  }
+
   void fill(const Batch& batch, rte_mbuf** copies) const {
     for (size_t gate = 0; gate < writes_.size(); ++gate) {
       if (gate == original_) continue;
@@ -102,19 +111,12 @@ class Mirror final : public Module {
     }
   }
 
-  // Two packets get the same identity only if 1,024 entered their first engine within a microsecond.
-  void identify(PacketMeta& meta) {
-    do {
-      meta.packet_id = ((meta.ingress_ns & ~kIdentityNumberMask) | (number_++ & kIdentityNumberMask)) & kStampMask;
-    } while (meta.packet_id == 0);
-  }
-
   rte_mempool* pool_;
   bool nested_ = false;
   std::vector<bool> writes_;  // by gate
   uint32_t others_ = 0;       // copies beside the original
   size_t original_ = 0;       // gate that gets the original: of a branch that does not write, if there is one
-  uint64_t number_ = 0;
+  std::unique_ptr<Identities> identities_;  // null in a nested step, whose packets have theirs
 };
 
 }  // namespace

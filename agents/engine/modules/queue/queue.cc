@@ -6,6 +6,7 @@
 #include "core/packet_meta.h"
 #include "core/pass.h"
 #include "core/waker.h"
+#include "support/free_deleter.h"
 #include "support/json_fields.h"
 
 namespace orrery {
@@ -13,10 +14,6 @@ namespace orrery {
 namespace {
 
 constexpr const char* kReasonFull = "queue_full";
-
-struct FreeDeleter {
-  void operator()(void* memory) const { std::free(memory); }
-};
 
 // Packets that wait for a task. Several workers may fill it; one empties it.
 class Queue final : public TaskModule {

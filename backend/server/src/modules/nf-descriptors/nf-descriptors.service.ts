@@ -9,15 +9,13 @@ import { LOG, type Log } from '../../platform/log.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { PROBES, type Probes } from '../../platform/probes.js';
 import { conflict, invalid, notFound } from '../../platform/problem.js';
-import { KEYS } from '../../platform/redis-keys.js';
 import { OutOfTime, withinMs } from '../../platform/time-limit.js';
 import type { DescriptorCatalogue, NfUse } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { type LoadedCatalogue, loadCatalogue } from './catalogue.js';
 import { isNewer, legacyNfErrors } from './check.js';
-import { StoredDescriptor } from './stored.js';
+import { STORED_DESCRIPTORS, type StoredDescriptor } from './stored.js';
 
-const MAX_DESCRIPTORS = 200;
 /** Many times what any check of a description needs, to keep the event loop free. */
 const CHECK_MS = 500;
 const REVISION_DIGITS = 16;
@@ -39,14 +37,7 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
     @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(EVENT_LOG) private readonly events: EventLog,
   ) {
-    this.written = collections.open({
-      key: KEYS.nfDescriptors,
-      noun: 'NF descriptor',
-      schema: StoredDescriptor,
-      version: 1,
-      idOf: ({ descriptor }) => descriptor.id,
-      bound: { most: MAX_DESCRIPTORS, policy: 'refuse' },
-    });
+    this.written = collections.open(STORED_DESCRIPTORS);
     this.written.onChange(() => {
       this.known = null;
     });

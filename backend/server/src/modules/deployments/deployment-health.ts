@@ -15,6 +15,7 @@ import { DATA_PATH, type DataPath } from '../../ports/data-path.js';
 import { FABRIC_VIEW, type FabricView } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
+import { AppliedForms } from './applied-forms.js';
 import { DesiredStore } from './desired-store.js';
 import { lackingInstance } from './lacking-instance.js';
 
@@ -53,6 +54,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   /** Deadline for the first report of each node that is connected and has not reported; monotonic clock. */
   private readonly reportByMs = new Map<string, number>();
   private readonly firstReportMs: number;
+  private readonly forms = new AppliedForms();
   /** When a change of the reason of each chain was last told, by a monotonic clock, and whether it lost everything. */
   private readonly reasonsTold = new Map<string, { readonly atMs: number; readonly losesAll: boolean }>();
 
@@ -135,6 +137,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   private differences(): { entries: Map<string, Deployment>; events: EventDraft[] } {
     const entries = new Map<string, Deployment>();
     const events: EventDraft[] = [];
+    this.forms.follow(this.state.desired.nodes, (node) => this.fleet.observed(node));
     for (const deployment of this.state.deployments()) {
       const { chain_id: id, state } = deployment;
       if (state !== 'running' && state !== 'degraded') continue;
@@ -220,9 +223,13 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     if (!this.fleet.hasConnection(node)) idle.push({ what: `${node}: its agent is connecting`, isExpected: true });
     const isReached = observed.state === 'converged' && observed.generation === spec.generation;
     if (troubles.length > 0 || idle.length > 0 || isReached) return [...troubles, ...idle];
-    // What is missing is another chain's, unless a change is on its way to this one.
-    if (lacking !== null && (change === null || observed.generation === spec.generation)) return [];
-    return [{ what: `${node}: has not reached generation ${spec.generation}`, isExpected: change !== null }];
+    const isExpected = change !== null;
+    if (lacking === null) return [{ what: `${node}: has not reached generation ${spec.generation}`, isExpected }];
+    if (this.forms.has(node, chainId, spec, observed)) return [];
+    const { state, detail } = seen.get(lacking)!;
+    return [
+      { what: `${node}: may not run this chain as it is to be, because of ${lacking}: ${detail ?? state}`, isExpected },
+    ];
   }
 
   /** The operation that waits for the server to converge; null: none. */

@@ -1,8 +1,8 @@
 import type { NodeSpec, Observed } from '@orrery/contract';
 
 /**
- * The instance because of which its server does not converge or has failed, while its engine runs all that does not need
- * this instance: one outside the engine, or one that was refused. Null: none, or something else may be missing, too.
+ * The instance because of which its server does not converge or has failed: one outside the engine, or one that was refused.
+ * Null: none, or the engine may lack something, too. Its graph may be of an earlier desired state: `AppliedForms` tells.
  */
 export function lackingInstance(
   { engine, state, error, instances }: Observed,

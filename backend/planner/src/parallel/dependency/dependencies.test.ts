@@ -24,6 +24,24 @@ const pair = (a: { id: string }, b: { id: string }) =>
 const sentences = (a: { id: string }, b: { id: string }) => pair(a, b).conflicts.map(({ sentence }) => sentence);
 
 describe('dependencies', () => {
+  it.each(['none', 'static', 'flow', 'aggregate'] as const)(
+    'a reader of streams keeps state of flows, also where its own state is %s',
+    (kind) => {
+      const reader = { ...profiled('reader', {}, kind), state: { kind, key: [] } };
+      const writer = profiled('writer', { writes: ['ip.src'] });
+      const conflictsBehind = (nf: string) =>
+        dependencies(
+          [
+            { id: 'a', nf },
+            { id: 'b', nf: 'reader', readsStreams: true },
+          ],
+          [...ALL, writer, reader],
+        )[0]!.conflicts.map((conflict) => conflict.kind);
+      expect(conflictsBehind('firewall')).toEqual(['drop-state']);
+      expect(conflictsBehind('writer')).toEqual(['write-read']);
+    },
+  );
+
   it('a firewall before a dynamic NAT is not parallel, before a static NAT it is (HydraNF 6.2, figure 6.1)', () => {
     expect(pair(FIREWALL, DYNAMIC_NAT).parallel).toBe(false);
     expect(sentences(FIREWALL, DYNAMIC_NAT)).toEqual([

@@ -50,8 +50,16 @@ interface ChainNf {
 
 type Profile = Pick<NfDescriptor, 'actions' | 'state' | 'implementations'>;
 
-/** Of an NF that reads TCP streams. */
-const STREAMS: NfDescriptor['state'] = { kind: 'flow', key: ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'] };
+type State = NfDescriptor['state'];
+const STREAM_KEY: State['key'] = ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'];
+
+/** State of an NF that reads TCP streams, in addition to its own. */
+function withStreams({ kind, key }: State): State {
+  return {
+    kind: kind === 'aggregate' ? kind : 'flow',
+    key: [...new Set([...STREAM_KEY, ...(kind === 'none' ? [] : key)])],
+  };
+}
 
 /**
  * Which NFs of a linear chain may run in parallel, for each pair in order (HydraNF 6.2, 6.4.1).
@@ -86,7 +94,7 @@ export function dependencies(chain: readonly ChainNf[], descriptors: readonly Nf
     seen.add(id);
     const found = byId.get(nf);
     if (!found) throw new BadProblem(`/chain/${i}/nf`, `names no NF of the catalogue: ${nf}`);
-    return readsStreams && found.state.kind === 'none' ? { ...found, state: STREAMS } : found;
+    return readsStreams ? { ...found, state: withStreams(found.state) } : found;
   });
   return profiles.flatMap((a, earlier) =>
     profiles.slice(earlier + 1).map((b, offset) => {

@@ -53,11 +53,11 @@ export const NOTHING_MOVED: MoveCounts = {
 
 /**
  * What all attempts of a move have achieved, given what those before achieved: flows that were released then are not copied again,
- * and what was steered then is not where the next attempt looks.
+ * and what was steered then is not where the next attempt looks. What was removed by a call without a reply is counted as copied.
  */
 export function afterAttempts(before: MoveCounts, now: MoveCounts): MoveCounts {
   return {
-    copied: before.released + now.copied,
+    copied: Math.max(before.copied, before.released + now.copied),
     renewed: before.renewed + now.renewed,
     steered: before.steered + now.steered,
     waited: before.waited + now.waited,

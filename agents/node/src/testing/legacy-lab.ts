@@ -27,6 +27,13 @@ export function chain(generation: number, nf: Partial<InstanceSpec>): NodeSpec {
 export const ofUser = (generation: number, program: object) =>
   chain(generation, { nf: 'mine', program: LegacyProgram.parse({ preserves: [], ...program }) });
 
+/** Script that says that it `waits`, and writes files of 1 MiB, once in each folder that has `go`. */
+export const filledOnceAsked = (files: number): string =>
+  [
+    'touch {{dir}}/waits; until test -e {{dir}}/go; do sleep 0.1; done',
+    `for i in $(seq ${files}); do dd if=/dev/zero of={{dir}}/f$i bs=1M count=1; done`,
+  ].join('\n');
+
 /** A node with one legacy NF. */
 export class LegacyLab extends Lab {
   static async start(spec: NodeSpec, ...flags: string[]): Promise<{ lab: LegacyLab; agent: ChildProcess }> {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LegacyProgram } from '@orrery/contract';
@@ -18,7 +19,7 @@ const housed = { record: { instance_id: ID, nf: 'mine', config: {}, metadata: {}
 const namespace = {} as NetworkNamespace;
 
 /** A Docker whose container is a process of this test. */
-function setUp(command = ['sleep', '600'], lastWords = 'last words') {
+function setUp(command = ['sleep', '600'], lastWords = 'last words', endsAtOnce = false) {
   const folder = scratchDirectory();
   const asked: string[] = [];
   let child: ReturnType<typeof spawn> | null = null;
@@ -32,7 +33,7 @@ function setUp(command = ['sleep', '600'], lastWords = 'last words') {
     start: async (name: string) => {
       asked.push(`start ${name}`);
       child = spawn(command[0]!, command.slice(1), { stdio: 'ignore' });
-      await new Promise((resolve) => child!.once('spawn', resolve));
+      await once(child, endsAtOnce ? 'exit' : 'spawn');
     },
     inspect: async () => ({
       ...{ id: OWN_CGROUP, image: 'i', out_of_memory: false },
@@ -58,14 +59,14 @@ it('runs a program beside its holder, and says how it ended', async () => {
 });
 
 it('refuses a program that ends at once, with its last words', async () => {
-  const { housing } = setUp(['sh', '-c', 'exit 3']);
+  const { housing } = setUp(['sh', '-c', 'exit 3'], 'last words', true);
   await expect(housing.spawn(housed, namespace, ['squid', '-N'])).rejects.toThrow(
     'squid ended at once: the container ended: exit code 3: last words',
   );
 });
 
 it('leaves room for the reason, whatever a program has said last', async () => {
-  const { housing } = setUp(['sh', '-c', 'exit 3'], `\u001b[2J${'x'.repeat(16_000)}`);
+  const { housing } = setUp(['sh', '-c', 'exit 3'], `\u001b[2J${'x'.repeat(16_000)}`, true);
   await expect(housing.spawn(housed, namespace, ['squid', '-N'])).rejects.toThrow(
     /^squid ended at once: the container ended: exit code 3: \[2Jx{1,300}$/,
   );

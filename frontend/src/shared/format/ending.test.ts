@@ -1,3 +1,4 @@
+import { ENDING_EXAMPLES } from '@orrery/contract/ending-examples';
 import { describe, expect, it } from 'vitest';
 import { endingOf, reasonText } from './ending.js';
 
@@ -35,6 +36,16 @@ describe('endingOf', () => {
     ],
   ])('tells %s in plain words, and the log apart', (told, text, log) => {
     expect(endingOf(told)).toEqual({ text, log });
+  });
+
+  it.each(ENDING_EXAMPLES)('understands "$told" of an agent', ({ told, text, log }) => {
+    expect(endingOf(told)).toEqual({ text, log });
+  });
+
+  it('knows the signal of older agents', () => {
+    expect(endingOf('squid ended at once: signal SIGXFSZ')?.text).toBe(
+      'squid ended right after its start: a file of it grew to its limit (SIGXFSZ).',
+    );
   });
 
   it.each(['it does not answer', 'its container is gone', 'exit code 1'])('leaves %s as it is', (told) => {

@@ -19,6 +19,7 @@ const SIGNALS: Readonly<Record<number, string>> = {
   11: 'SIGSEGV',
   13: 'SIGPIPE',
   15: 'SIGTERM',
+  25: 'SIGXFSZ',
 };
 
 const BY_SIGNAL: Readonly<Record<string, string>> = {
@@ -33,6 +34,7 @@ const BY_SIGNAL: Readonly<Record<string, string>> = {
   SIGFPE: 'its program crashed: a division that has no result',
   SIGSEGV: 'its program crashed: a bad memory access',
   SIGPIPE: 'what it wrote to was closed',
+  SIGXFSZ: 'a file of it grew to its limit',
 };
 
 /** Of Docker and shells. */
@@ -44,16 +46,18 @@ const BY_CODE: Readonly<Record<number, string>> = {
 };
 
 const ENDED =
-  /^(?:(?<program>\S+) ended at once: )?(?:the (?<kind>container|process) ended: )?(?:exit code (?<code>\d+)|signal (?<signal>SIG\w+)|it took more than (?<memory>\d+ MiB) of memory)(?:: (?<log>[\s\S]*))?$/;
+  /^(?:(?<program>\S+) ended at once: )?(?:the (?<kind>container|process) ended: )?(?:exit code (?<code>\d+)|signal (?<signal>SIG\w+)|it took more than (?<memory>\d+ MiB) of memory|a file of it grew to (?<file>[\d.]+ MiB))(?:: (?<log>[\s\S]*))?$/;
 
 /** What the agent tells of an NF that ended; null: it is told of something else. */
 export function endingOf(told: string): Ending | null {
-  const { program, kind, code, signal, memory, log } = ENDED.exec(told)?.groups ?? {};
+  const { program, kind, code, signal, memory, file, log } = ENDED.exec(told)?.groups ?? {};
   if (!program && !kind) return null;
   const who = kind === 'container' ? 'The container' : kind === 'process' ? 'The process' : program;
   const [why, by] = memory
     ? [`it took more than its limit of ${memory} of memory`, null]
-    : causeOf(code === undefined ? null : Number(code), signal);
+    : file
+      ? [`a file of it grew to its limit of ${file}`, null]
+      : causeOf(code === undefined ? null : Number(code), signal);
   const when = program ? ' right after its start' : '';
   return { text: `${who} ended${when}: ${why}${by ? ` (${by})` : ''}.`, log: log?.trim() || null };
 }

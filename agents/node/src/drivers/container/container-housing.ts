@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { groupOf, type Limits } from '../../platform/cgroup.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { fileLimitOf } from '../legacy/disk-use.js';
+import { nameFileLimit } from '../legacy/file-limit.js';
 import type { Housed, Housing, ProgramFolders } from '../legacy/housing.js';
 import { type Entry, isInstalled } from '../legacy/namespace-commands.js';
 import { NetworkNamespace } from '../legacy/network-namespace.js';
@@ -94,7 +95,8 @@ export class ContainerHousing implements Housing {
     const process = await this.processOf(instance_id, 'nf');
     const ended = process ? await Promise.race([process.ended, sleep(SETTLED_MS, null)]) : 'it is gone';
     if (process && ended === null) return process;
-    throw new DriverError(`${command[0]} ended at once: ${await this.explain(instance_id, ended!)}`, instance_id);
+    const told = `${command[0]} ended at once: ${await this.explain(instance_id, ended!)}`;
+    throw new DriverError(nameFileLimit(told, fileLimitOf(housed.program)), instance_id);
   }
 
   async explain(instanceId: string, how: string): Promise<string> {

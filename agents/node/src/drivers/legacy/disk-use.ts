@@ -21,9 +21,11 @@ export const fileLimitOf = (program: Pick<LegacyProgram, 'disk_bytes'>): number 
 
 /** Why a program was ended. */
 export const tooMuchOnDisk = (limit_bytes: number): string =>
-  `its files took ${limit_bytes / 2 ** 20} MiB, which is as much as it may have: it was ended, and they are removed`;
+  `its files took ${mib(limit_bytes)}, which is as much as it may have: it was ended, and they are removed`;
 
-export const fileTooLarge = (limit_bytes: number): string => `a file of it grew to ${limit_bytes / 2 ** 20} MiB`;
+export const fileTooLarge = (limit_bytes: number): string => `a file of it grew to ${mib(limit_bytes)}`;
+
+const mib = (bytes: number) => `${Math.round((10 * bytes) / 2 ** 20) / 10} MiB`;
 
 /**
  * Disk space of everything below a folder; paths longer than the kernel accepts count as more than any limit. Stops soon

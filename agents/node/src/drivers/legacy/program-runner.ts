@@ -8,8 +8,9 @@ import type { HostedInstance, InstanceRecord, Runner } from '../hosted-instance.
 import { DriverError } from '../nf-driver.js';
 import { linksExist } from '../veth.js';
 import { vethLinks } from '../veth-names.js';
-import { diskLimitOf, diskUse, fileLimitOf, fileTooLarge, tooMuchOnDisk } from './disk-use.js';
+import { diskLimitOf, diskUse, fileLimitOf, tooMuchOnDisk } from './disk-use.js';
 import { DiskWatch } from './disk-watch.js';
+import { nameFileLimit } from './file-limit.js';
 import type { Housed, Housing, ProgramFolders } from './housing.js';
 import { setUpOnce } from './namespace-commands.js';
 import type { NetworkNamespace } from './network-namespace.js';
@@ -20,8 +21,6 @@ import type { Programs } from './programs.js';
 
 const LOG_LINES = 20;
 const MOST_FILES = 20;
-/** SIGXFSZ, also of a program that a shell has run. */
-const FILE_TOO_LARGE = /signal SIGXFSZ|exit code 153\b/;
 
 /** Runs a legacy NF in a network namespace of its own. */
 export class ProgramRunner implements Runner<ProgramInstance> {
@@ -208,8 +207,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
 
   /** How a program ended, in words. */
   private async explain({ record, program }: Housed, how: string): Promise<string> {
-    const told = await this.housing.explain(record.instance_id, how);
-    return FILE_TOO_LARGE.test(told) ? `${told}: ${fileTooLarge(fileLimitOf(program))}` : told;
+    return nameFileLimit(await this.housing.explain(record.instance_id, how), fileLimitOf(program));
   }
 
   /** The instance, which takes no packets without its program where the kernel would pass them on unprocessed. */

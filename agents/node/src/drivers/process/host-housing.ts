@@ -6,6 +6,7 @@ import { DetachedProcess } from '../../platform/detached-process.js';
 import { tail } from '../../platform/file-tail.js';
 import { readable } from '../../platform/readable.js';
 import { fileLimitOf } from '../legacy/disk-use.js';
+import { nameFileLimit } from '../legacy/file-limit.js';
 import type { Housed, Housing, ProgramFolders } from '../legacy/housing.js';
 import { confined, type Entry, isInstalled, PROGRAM_ENV } from '../legacy/namespace-commands.js';
 import { NetworkNamespace } from '../legacy/network-namespace.js';
@@ -73,10 +74,8 @@ export class HostHousing implements Housing {
     const how = await Promise.race([started.ended, sleep(SETTLED_MS, null)]);
     if (how === null) return started;
     const said = tail(files.log_file).trimEnd().split('\n').at(-1) ?? '';
-    throw new DriverError(
-      [`${command[0]} ended at once: ${how}`, readable(said, SAID_CHARS)].filter(Boolean).join(': '),
-      id,
-    );
+    const told = [`${command[0]} ended at once: ${how}`, readable(said, SAID_CHARS)].filter(Boolean).join(': ');
+    throw new DriverError(nameFileLimit(told, fileLimitOf(housed.program)), id);
   }
 
   async explain(_instanceId: string, how: string): Promise<string> {

@@ -21,15 +21,10 @@ const UNPRIVILEGED = '65534:65534';
 export const MEMORY_MIB = 512;
 const MEMORY_BYTES = MEMORY_MIB * 1024 * 1024;
 const NANO_CPUS = 1e9;
-const PIDS_LIMIT = 16;
-/** Programs of others start helpers and threads. */
-const PROGRAM_PIDS_LIMIT = 256;
-/** Of a program. */
-export const LIMITS: Limits = {
-  cpus: NANO_CPUS / 1e9,
-  memory_bytes: MEMORY_BYTES,
-  processes: PROGRAM_PIDS_LIMIT,
-};
+/** Of an NF of the engine. */
+export const NF_LIMITS: Limits = { cpus: NANO_CPUS / 1e9, memory_bytes: MEMORY_BYTES, processes: 16 };
+/** Of a program, which may start helpers and threads. */
+export const PROGRAM_LIMITS: Limits = { ...NF_LIMITS, processes: 256 };
 /** Counts as memory. */
 const SHARED_MEMORY_BYTES = 64 * 1024 * 1024;
 
@@ -52,7 +47,7 @@ const confined = {
   SecurityOpt: ['no-new-privileges'],
   Memory: MEMORY_BYTES,
   MemorySwap: MEMORY_BYTES,
-  PidsLimit: PIDS_LIMIT,
+  PidsLimit: NF_LIMITS.processes,
   RestartPolicy: { Name: 'no' },
   LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } },
 };
@@ -94,7 +89,7 @@ export const nfConfig = (of: Common, holder: string, directory: string) => ({
 /** As `holderConfig`, with the files and limits of a program: its setup runs in the namespaces of this container. */
 export const programHolderConfig = (of: Common, view: ProgramView) => {
   const plain = holderConfig(of);
-  const limits = { NanoCpus: NANO_CPUS, PidsLimit: PROGRAM_PIDS_LIMIT };
+  const limits = { NanoCpus: NANO_CPUS, PidsLimit: PROGRAM_LIMITS.processes };
   return { ...plain, HostConfig: { ...plain.HostConfig, ...limits, Mounts: mountsOf(view), Tmpfs: SCRATCH } };
 };
 
@@ -119,7 +114,7 @@ export const programConfig = (
     ...confined,
     CapAdd: CAPABILITIES.map((capability) => capability.toUpperCase()),
     NanoCpus: NANO_CPUS,
-    PidsLimit: PROGRAM_PIDS_LIMIT,
+    PidsLimit: PROGRAM_LIMITS.processes,
     Ulimits: [{ Name: 'fsize', Soft: file_bytes, Hard: file_bytes }],
     IpcMode: 'private',
     ShmSize: SHARED_MEMORY_BYTES,

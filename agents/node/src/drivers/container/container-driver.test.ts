@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { eventLog, scratchDirectory, until } from '../../testing/scratch.js';
 import { instance } from '../../testing/specs.js';
 import { Programs } from '../legacy/programs.js';
+import { nfConfig } from './container-config.js';
 import { ContainerDriver } from './container-driver.js';
 import type { ProbeTiming } from './docker-host.js';
 
@@ -245,4 +246,17 @@ it('retries a Docker that does not list containers, and forgets none left behind
   const tries = docker.count(/^DELETE .*\/stray/);
   await until('it was tried again', () => docker.count(/^DELETE .*\/stray/) >= tries + 2);
   expect(log.names()).toEqual(['container.left']);
+});
+
+it('tells of an NF of the engine the limits that its container has', async () => {
+  const { driver } = await setUp();
+  const { HostConfig } = nfConfig({ image: 'i', node: 'n1', instance_id: 'p.nat.0' }, 'holder', '/run/x');
+  const running = { control: { getState: async () => ({}) }, container: 'c', cpu_share: null };
+  const observed = { state: 'running' };
+  Object.assign(driver.instances, { get: () => ({ record: { nf: 'nat' }, restarts: 0, running, observed }) });
+  expect((await driver.getInstanceState('p.nat.0', 1)).limits).toEqual({
+    cpus: HostConfig.NanoCpus / 1e9,
+    memory_bytes: HostConfig.Memory,
+    processes: HostConfig.PidsLimit,
+  });
 });

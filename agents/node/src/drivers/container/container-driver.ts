@@ -12,7 +12,7 @@ import { ProgramRunner } from '../legacy/program-runner.js';
 import { ProgramUsage } from '../legacy/program-usage.js';
 import type { Programs } from '../legacy/programs.js';
 import { type Change, DriverError, type FlowDriver, type HostedDriver, type HostedFigure } from '../nf-driver.js';
-import { INSTANCE_LABEL, LIMITS } from './container-config.js';
+import { INSTANCE_LABEL, NF_LIMITS } from './container-config.js';
 import { ContainerHousing } from './container-housing.js';
 import type { ContainerInstance } from './container-instance.js';
 import { containerNames } from './container-names.js';
@@ -128,7 +128,11 @@ export class ContainerDriver implements HostedDriver {
     if (this.options.programs.of(record)) return this.programState(instanceId);
     const { control, container: id, cpu_share } = this.running(instanceId);
     const memory_bytes = await this.memoryOf(id);
-    return { ...(await control.getState(limit)), container: { id, restarts, cpu_share, memory_bytes }, limits: LIMITS };
+    return {
+      ...(await control.getState(limit)),
+      container: { id, restarts, cpu_share, memory_bytes },
+      limits: NF_LIMITS,
+    };
   }
 
   exportState(instanceId: string): Promise<Record<string, unknown>> {

@@ -10,7 +10,7 @@ import { NetworkNamespace } from '../legacy/network-namespace.js';
 import type { Programs } from '../legacy/programs.js';
 import { DriverError } from '../nf-driver.js';
 import { stemOf, vethLinks } from '../veth-names.js';
-import { LIMITS, programConfig, programHolderConfig } from './container-config.js';
+import { PROGRAM_LIMITS, programConfig, programHolderConfig } from './container-config.js';
 import { endedContainer, howItEnded } from './container-end.js';
 import { type ContainerNames, containerNames } from './container-names.js';
 import type { DockerHost } from './docker-host.js';
@@ -112,7 +112,7 @@ export class ContainerHousing implements Housing {
   }
 
   limits(): Partial<Limits> {
-    return LIMITS;
+    return PROGRAM_LIMITS;
   }
 
   async log(instanceId: string, lines: number): Promise<string> {

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InstanceSpec, LegacyProgram, type NodeSpec, type Observed } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { NFS_FOLDER } from './drivers/container/nf-folder.js';
 import { isInstalled } from './drivers/legacy/namespace-commands.js';
 import { stemOf } from './drivers/veth-names.js';
 import { DockerSandbox, dockerMissing, NF_IMAGE } from './testing/docker-sandbox.js';
@@ -137,7 +138,7 @@ describe.skipIf(missing !== null)(
         disk_bytes: 4 * 2 ** 20,
       });
       const lab = await LegacyContainerLab.start(ofUser(1, program(fill)));
-      const file = (name: string) => join(lab.run_dir, 'nf', stemOf(NF), 'program', name);
+      const file = (name: string) => join(lab.run_dir, NFS_FOLDER, stemOf(NF), 'program', name);
       await until('it runs', () => existsSync(file('waits')), 30_000);
       writeFileSync(file('go'), '');
       const told = () => lab.server.all('event').some(({ message }) => /its files took 4 MiB/.test(message));

@@ -1,19 +1,27 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { InstanceSpec } from '@orrery/contract';
 import type { Emit } from '../link/agent-event.js';
 import { readJsonFile, writeDurably } from '../platform/durable-file.js';
 import { log } from '../platform/log.js';
-import { removeTreeNow } from '../platform/remove-tree.js';
+import { removeTree } from '../platform/remove-tree.js';
 import { HostedInstance, InstanceRecord, type Runner, type RunningInstance } from './hosted-instance.js';
 import { type Change, DriverError, type HostedView, type InstanceHost, type InstanceInterface } from './nf-driver.js';
 import { stemOf } from './veth-names.js';
 
 const RECORD = 'record.json';
+/** In the names of folders that are being removed. */
+export const GONE = '.gone.';
+/** A program may have left very many files: the next agent removes the rest. */
+const REMOVAL_LIMIT_MS = 5000;
 
 /** The instances of one driver, kept running, each with a folder that outlives the agent. */
 export class HostedInstances<I extends RunningInstance> implements InstanceHost {
   private readonly instances = new Map<string, HostedInstance<I>>();
+  /** Of folders, one after the other. */
+  private removal: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly runner: Runner<I>,
@@ -59,6 +67,7 @@ export class HostedInstances<I extends RunningInstance> implements InstanceHost 
   /** Adopts what an earlier agent left running, and starts what ended in the meantime. */
   async adopt(): Promise<void> {
     const begun = listFolders(this.folder).flatMap((stem) => {
+      if (stem.includes(GONE)) return this.removeLater(join(this.folder, stem));
       const record = readJsonFile(join(this.folder, stem, RECORD), InstanceRecord, (why) => log('warning', why));
       return record ? [this.begin(record)] : [];
     });
@@ -93,6 +102,7 @@ export class HostedInstances<I extends RunningInstance> implements InstanceHost 
     const work = this.all.map((instance) => (keep ? instance.inTurn(async () => undefined) : instance.destruct()));
     for (const result of await Promise.allSettled(work))
       if (result.status === 'rejected') log('warning', `left behind: ${result.reason.message}`);
+    await Promise.race([this.removal, sleep(REMOVAL_LIMIT_MS, undefined, { ref: false })]);
   }
 
   directory(id: string): string {
@@ -121,13 +131,23 @@ export class HostedInstances<I extends RunningInstance> implements InstanceHost 
     const directory = this.directory(id);
     // First of all: the next agent would begin it again.
     rmSync(join(directory, RECORD), { force: true });
+    const gone = `${directory}${GONE}${randomUUID()}`;
     try {
-      removeTreeNow(directory);
+      // Another instance of this name may begin before all of it is removed.
+      renameSync(directory, gone);
+      this.removeLater(gone);
     } catch (error) {
       log('warning', `${directory} is left behind: ${(error as Error).message}`);
     }
     this.instances.delete(id);
     this.onChange();
+  }
+
+  private removeLater(path: string): [] {
+    this.removal = this.removal
+      .then(() => removeTree(path))
+      .catch((error) => log('warning', `${path} is left behind: ${error.message}`));
+    return [];
   }
 
   /** Written before anything is created: after a crash, the next agent finds and removes it. */

@@ -16,7 +16,7 @@ export async function emptyFolder(path: string): Promise<void> {
   await run('find', [path, '-xdev', '-mindepth', '1', '-delete']);
 }
 
-/** As `removeTree`, before it returns. */
+/** As `removeTree`, before it returns: for tests, since it takes as long as there are files. */
 export function removeTreeNow(path: string): void {
   execFileSync(...removal(path), { stdio: 'ignore' });
 }

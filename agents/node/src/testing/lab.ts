@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { GONE } from '../drivers/hosted-instances.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import { scratchDirectory, until } from './scratch.js';
 import { TestServer } from './server.js';
@@ -173,7 +174,7 @@ export class Lab {
 /** Processes of legacy NFs, which are in network namespaces of their own. */
 function hostedIn(run_dir: string): number[] {
   const folder = join(run_dir, 'nf');
-  const stems = existsSync(folder) ? readdirSync(folder) : [];
+  const stems = (existsSync(folder) ? readdirSync(folder) : []).filter((name) => !name.includes(GONE));
   const files = stems.flatMap((stem) => ['holder.pid', 'nf.pid'].map((name) => join(folder, stem, name)));
   return files.filter((file) => existsSync(file)).map((file) => JSON.parse(readFileSync(file, 'utf8')).pid);
 }

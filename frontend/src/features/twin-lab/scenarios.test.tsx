@@ -1,7 +1,7 @@
 import { MantineProvider } from '@mantine/core';
 import type { Role, Scenario, ScenarioRun } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { render, screen, within } from '@testing-library/react';
+import { render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { describe, expect, it, vi } from 'vitest';
@@ -115,7 +115,7 @@ describe('Scenarios', { timeout: 30_000 }, () => {
     await user.clear(rate);
     await user.type(rate, '7');
     await user.click(screen.getByRole('button', { name: 'Run' }));
-    await vi.waitFor(() =>
+    await waitFor(() =>
       expect(vi.mocked(call)).toHaveBeenCalledWith('startScenario', {
         params: { id: 'swap' },
         body: { parameters: { rate: 7, fast: false } },

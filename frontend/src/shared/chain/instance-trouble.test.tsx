@@ -1,6 +1,6 @@
 import type { NfInstance, Session } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { render, screen } from '@testing-library/react';
+import { render, screen, waitFor } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { expect, it, vi } from 'vitest';
 import { sessionStore } from '../api/session.js';
@@ -26,7 +26,7 @@ it('says why a container ended, with its log behind a disclosure that asks for i
   expect(screen.getByText('The container ended: its program reported an error (exit code 1).')).toBeTruthy();
   expect(call).not.toHaveBeenCalled();
   await userEvent.click(screen.getByText('Last lines of its log'));
-  await vi.waitFor(() => expect(document.querySelector('pre')?.textContent).toBe('starting\nno memory'));
+  await waitFor(() => expect(document.querySelector('pre')?.textContent).toBe('starting\nno memory'));
 });
 
 it('shows who may not ask the line that is known', () => {

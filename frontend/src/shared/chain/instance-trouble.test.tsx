@@ -14,11 +14,14 @@ const { call } = await import('../api/client.js');
 
 function show(role: Session['role'], detail: string | null, state: NfInstance['state'] = 'failed') {
   sessionStore.setState({ session: { role, token: 't', name: 'ann', expires_ms: 9e15 } as Session });
-  return render(
-    <QueryClientProvider client={new QueryClient()}>
-      <InstanceTrouble instance={{ id: 'web.proxy.0', state, detail }} />
-    </QueryClientProvider>,
+  const queries = new QueryClient();
+  const page = (told: string | null) => (
+    <QueryClientProvider client={queries}>
+      <InstanceTrouble instance={{ id: 'web.proxy.0', state, detail: told }} />
+    </QueryClientProvider>
   );
+  const { container, rerender } = render(page(detail));
+  return { container, tell: (told: string | null) => rerender(page(told)) };
 }
 
 it('says why a container ended, with its log behind a disclosure that asks for it once opened', async () => {
@@ -27,6 +30,27 @@ it('says why a container ended, with its log behind a disclosure that asks for i
   expect(call).not.toHaveBeenCalled();
   await userEvent.click(screen.getByText('Last lines of its log'));
   await waitFor(() => expect(document.querySelector('pre')?.textContent).toBe('starting\nno memory'));
+});
+
+it('asks for the log of each end anew, and says that it is being read, or why it cannot be', async () => {
+  const { container, tell } = show('operator', 'the container ended: exit code 1');
+  await userEvent.click(screen.getByText('Last lines of its log'));
+  await waitFor(() => expect(document.querySelector('pre')?.textContent).toBe('starting\nno memory'));
+  let refuse: (error: Error) => void = () => {};
+  vi.mocked(call).mockImplementationOnce(() => new Promise((_, reject) => (refuse = reject)));
+  tell('the container ended: exit code 2');
+  await screen.findByText('It is being read…');
+  expect(container.querySelector('pre')).toBeNull();
+  refuse(new Error('Its agent does not answer.'));
+  await screen.findByText('It could not be read: Its agent does not answer.');
+  expect(container.textContent).not.toContain('wrote nothing');
+});
+
+it('says that a program wrote nothing once that is known', async () => {
+  show('operator', 'the container ended: exit code 1');
+  vi.mocked(call).mockResolvedValueOnce({ instance_id: 'web.proxy.0', figures: null, state: { log: '' } } as never);
+  await userEvent.click(screen.getByText('Last lines of its log'));
+  await screen.findByText('It wrote nothing, or its agent does not have it.');
 });
 
 it('shows who may not ask the line that is known', () => {

@@ -16,19 +16,29 @@ export function InstanceTrouble({ instance: { id, state, detail } }: { readonly 
   return (
     <div className={classes.trouble} data-failed={state === 'failed' || undefined}>
       <p>{ending?.text ?? detail}</p>
-      {ending && <Log id={id} known={ending.log} />}
+      {ending && <Log id={id} told={detail} known={ending.log} />}
     </div>
   );
 }
 
+interface LogProps {
+  readonly id: string;
+  /** What tells of this end: after another one, its log is asked for anew. */
+  readonly told: string;
+  readonly known: string | null;
+}
+
 /** Asks the agent for more of the log once it is opened, if the user may. */
-function Log({ id, known }: { readonly id: string; readonly known: string | null }) {
+function Log({ id, told, known }: LogProps) {
   const mayOperate = useMay('operator');
   const [isOpen, setIsOpen] = useState(false);
-  const { data } = useQuery({
-    queryKey: ['instance-log', id],
+  const { data, error, isPending } = useQuery({
+    queryKey: ['instance-log', id, told],
     enabled: isOpen && mayOperate,
     retry: false,
+    // A later end may be told in the same words.
+    staleTime: 0,
+    gcTime: 0,
     queryFn: async ({ signal }) => {
       const { state } = await call('getNfInstanceState', { params: { id }, query: { limit: 1 } }, { signal });
       return logOf(state);
@@ -36,7 +46,15 @@ function Log({ id, known }: { readonly id: string; readonly known: string | null
   });
   const text = data || known;
   if (!text && !mayOperate) return null;
-  return <LogTail text={text} onOpen={setIsOpen} />;
+  const more = text ? 'More of it' : 'It';
+  const note = !mayOperate
+    ? null
+    : error
+      ? `${more} could not be read: ${error.message}`
+      : isPending
+        ? `${more} is being read…`
+        : null;
+  return <LogTail text={text} note={note} onOpen={setIsOpen} />;
 }
 
 /** The log in the state that an agent tells of a program; empty: it tells none. */

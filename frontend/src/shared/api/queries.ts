@@ -1,4 +1,4 @@
-import type { Accelerator } from '@orrery/contract';
+import type { Accelerator, NfInstance } from '@orrery/contract';
 import { useQuery } from '@tanstack/react-query';
 import { call, callFull, followPage } from './client.js';
 import type { CallInput, CallResult, RouteName } from './routes.js';
@@ -40,13 +40,23 @@ function useList<N extends ListRoute>(name: N, resource: string, refetchInterval
 export const useNfDescriptors = () => useList('listNfDescriptors', 'nf-descriptors');
 export const useChains = () => useList('listChains', 'chains');
 export const useDeployments = () => useList('listDeployments', 'deployments');
-/** That an NF runs again, as after a restart, has no event. */
+/** That an NF runs again, as after a restart, has no event; that its agent is connected again has. */
 export function useNfInstances() {
   return useQuery({
     queryKey: ['nf-instances', 'listNfInstances'],
     queryFn: ({ signal }) => listAll('listNfInstances', {}, signal),
-    refetchInterval: ({ state }) => (state.data?.some((instance) => instance.state !== 'running') ? 1000 : false),
+    refetchInterval: ({ state: { data, dataUpdatedAt } }) =>
+      data?.some(isOnItsWay) ? unchangedMs(data, dataUpdatedAt) : false,
   });
+}
+const isOnItsWay = ({ state }: NfInstance) => state !== 'running' && state !== 'unknown';
+
+const firstReadMs = new WeakMap<object, number>();
+/** For how long a list was read again without a change, from 1 s to 10 s: as an interval, each is about twice the one before. */
+function unchangedMs(list: object, read_ms: number): number {
+  const first_ms = firstReadMs.get(list) ?? read_ms;
+  firstReadMs.set(list, first_ms);
+  return Math.min(Math.max(read_ms - first_ms, 1000), 10_000);
 }
 export const useNodes = () => useList('listNodes', 'nodes');
 /** Counters and installed entries change without an event. */

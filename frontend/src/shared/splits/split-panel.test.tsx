@@ -186,6 +186,32 @@ describe('the ranges of a running NF', { timeout: 60_000 }, () => {
     );
   });
 
+  it('are stale for each instance by itself', async () => {
+    vi.useFakeTimers();
+    try {
+      live.clear();
+      show('viewer');
+      const pass = (time_ms: number) => act(() => vi.advanceTimersByTimeAsync(time_ms));
+      for (const second of [1, 2, 3, 4, 5]) {
+        const ids = second === 1 ? ['0', '1'] : ['0'];
+        live.addSamples(
+          ids.map((id) => ({
+            key: `instance/web.ids.${id}/split_pps`,
+            t_ms: second * 1000,
+            value: 100,
+            origin: 'twin' as const,
+          })),
+        );
+        await pass(1000);
+      }
+      const [, first, second] = screen.getAllByRole('row');
+      expect(within(first!).queryByText(', stale')).toBeNull();
+      expect(within(second!).getAllByText(', stale')).toHaveLength(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('are only shown to viewers', async () => {
     show('viewer');
     expect(screen.getByRole('table', { name: 'Instances of ids' })).toBeTruthy();

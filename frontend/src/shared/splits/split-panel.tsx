@@ -7,11 +7,12 @@ import { useDeployments, useOperations } from '../api/queries.js';
 import { useMay } from '../api/session.js';
 import { countText } from '../format/number.js';
 import { RangeBar } from '../plan/range-bar.js';
+import { useSample, useStale } from '../stream/hooks.js';
 import { LiveRate, RateText } from '../ui/rate-text.js';
 import { Reason } from '../ui/reason.js';
 import { RelativeTime } from '../ui/relative-time.js';
 import { lastSplitChange } from './split-changes.js';
-import { SPLIT_WINDOW_S, useSplitRates } from './split-rates.js';
+import { SPLIT_WINDOW_S, splitRateKey, useSplitRates } from './split-rates.js';
 import classes from './splits.module.css';
 
 const SplitDialog = lazy(() => import('./split-dialog.js'));
@@ -101,16 +102,29 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
 /** The ranges of the instances, with what the split sends to each of them now. */
 function LiveRanges({ split: { node_id, targets } }: Pick<SplitPanelProps, 'split'>) {
   const parts = targets.map(({ instance_id, server, range }) => ({ to: instance_id, server, ranges: [range] }));
-  const { rates, stale } = useSplitRates(parts.map(({ to }) => to));
+  const rates = useSplitRates(parts.map(({ to }) => to));
   const rateOf = (id: string) => rates[parts.findIndex(({ to }) => to === id)];
   return (
     <RangeBar
       label={`Instances of ${node_id}`}
       parts={parts}
       windowS={SPLIT_WINDOW_S}
-      liveShareOf={({ to }) => <RateText quantity="share" value={rateOf(to)?.share} stale={stale} />}
-      rateOf={({ to }) => <RateText quantity="pps" value={rateOf(to)?.pps} stale={stale} />}
+      liveShareOf={({ to }) => <SplitFigure of={to} quantity="share" value={rateOf(to)?.share} />}
+      rateOf={({ to }) => <SplitFigure of={to} quantity="pps" value={rateOf(to)?.pps} />}
       exceptionsOf={({ to }) => <LiveRate sampleKey={sampleKey('instance', to, 'exceptions')} quantity="count" />}
     />
   );
+}
+
+interface SplitFigureProps {
+  /** Of which instance. */
+  readonly of: string;
+  readonly quantity: 'share' | 'pps';
+  readonly value: number | null | undefined;
+}
+
+/** Stale once nothing new is told of its own instance. */
+function SplitFigure({ of, quantity, value }: SplitFigureProps) {
+  const stale = useStale(useSample(splitRateKey(of))?.received_ms);
+  return <RateText quantity={quantity} value={value} stale={stale} />;
 }

@@ -17,6 +17,14 @@ it('averages rates and shares of all instances over the same seconds', () => {
   ]);
 });
 
+it('counts the seconds before an instance ran, which others were sent packets in', () => {
+  const old = [1000, 2000, 3000, 4000, 5000].map((t_ms) => [t_ms, 100] as const);
+  expect(splitRates([old, [[5000, 100]]])).toEqual([
+    { pps: 100, share: 100 / 120 },
+    { pps: 20, share: 20 / 120 },
+  ]);
+});
+
 it('has no figure of an instance that nothing is known of, and no share of no packets', () => {
   expect(splitRates([[[1000, 0]], []])).toEqual([{ pps: 0, share: null }, null]);
   const old = [[1000, 5]] as const;

@@ -1,6 +1,6 @@
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { useMemo } from 'react';
-import { useSamples, useStale } from '../stream/hooks.js';
+import { useSamples } from '../stream/hooks.js';
 import { live } from '../stream/stream.js';
 
 /** Over which all figures of a split are averaged, so that they agree with each other. */
@@ -17,25 +17,24 @@ export interface SplitRate {
 
 /**
  * Means over the last seconds until the newest point of any instance, of points `[t_ms, packets per second]`; null: an instance
- * has none of then.
+ * has none of then. Points come for all instances at once: one that has fewer was sent nothing when it had none, as before it ran.
  */
 export function splitRates(series: readonly Points[]): readonly (SplitRate | null)[] {
   const end_ms = Math.max(...series.map((points) => points.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY));
-  const means = series.map((points) => {
-    const recent = points.filter(([t_ms]) => t_ms > end_ms - SPLIT_WINDOW_S * 1000);
-    return recent.length === 0 ? null : recent.reduce((sum, [, value]) => sum + value, 0) / recent.length;
-  });
-  const all = means.reduce<number>((sum, mean) => sum + (mean ?? 0), 0);
+  const recent = series.map((points) => points.filter(([t_ms]) => t_ms > end_ms - SPLIT_WINDOW_S * 1000));
+  const most = Math.max(...recent.map(({ length }) => length));
+  const means = recent.map((points) => (points.length === 0 ? null : sum(points.map(([, value]) => value)) / most));
+  const all = sum(means.map((mean) => mean ?? 0));
   return means.map((pps) => (pps === null ? null : { pps, share: all > 0 ? pps / all : null }));
 }
 
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+export const splitRateKey = (instanceId: string) => sampleKey('instance', instanceId, 'split_pps');
+
 /** What a split sends to each of its instances now. Precondition: as of `useSample`. */
-export function useSplitRates(instances: readonly string[]) {
-  const keys = instances.map((id) => sampleKey('instance', id, 'split_pps'));
+export function useSplitRates(instances: readonly string[]): readonly (SplitRate | null)[] {
+  const keys = instances.map(splitRateKey);
   const text = useSamples(keys, () => JSON.stringify(splitRates(keys.map((key) => live.ring(key)?.points() ?? []))));
-  const received_ms = useSamples(keys, (samples) =>
-    samples.length === 0 ? null : Math.max(...samples.map((sample) => sample.received_ms)),
-  );
-  const rates = useMemo(() => JSON.parse(text) as readonly (SplitRate | null)[], [text]);
-  return { rates, stale: useStale(received_ms ?? undefined) };
+  return useMemo(() => JSON.parse(text) as readonly (SplitRate | null)[], [text]);
 }

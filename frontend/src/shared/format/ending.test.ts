@@ -60,3 +60,15 @@ it('tells ends within the reason of a degraded chain', () => {
     'web.proxy.0: the container ended: its program reported an error (exit code 1); leaf-1: its agent is not connected',
   );
 });
+
+it('makes no trouble of what a program wrote', () => {
+  const told = 'web.proxy.0: the container ended: exit code 1: FATAL: a; b';
+  const plain = 'web.proxy.0: the container ended: its program reported an error (exit code 1)';
+  expect(reasonText(told)).toBe(`${plain}: FATAL: a; b`);
+  expect(reasonText(`${told}; leaf-1: its agent is not connected`)).toBe(
+    `${plain}: FATAL: a; b; leaf-1: its agent is not connected`,
+  );
+  expect(reasonText(`web.ids.0: starting; ${told}; ${told}`)).toBe(
+    `web.ids.0: starting; ${plain}: FATAL: a; b; ${plain}: FATAL: a; b`,
+  );
+});

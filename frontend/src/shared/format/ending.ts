@@ -69,14 +69,32 @@ function causeOf(code: number | null, signal: string | undefined): [why: string,
   return [BY_CODE[code ?? 0] ?? 'its program reported an error', by];
 }
 
-/** Why a chain is degraded, troubles with `; ` between: ends of its NFs in plain words, without their logs. */
+/** What the server words itself after the name of a node or instance, so that it is no line of a log. */
+const OWN_WORDS =
+  /^\S+: (?:the (?:container|process) ended: |\S+ ended at once: |the twin is off$|its agent |its engine |has not reached generation \d)/;
+
+/**
+ * Why a chain is degraded, troubles with `; ` between: ends of its NFs in plain words, without their logs. A log may have `; `
+ * in it, too: what may be of either stays as it is, behind the end.
+ */
 export function reasonText(reason: string): string {
-  return reason
-    .split('; ')
-    .map((trouble) => {
-      const [, id, told = ''] = /^(\S+): ([\s\S]*)$/.exec(trouble) ?? [];
-      const ending = endingOf(told);
-      return ending ? `${id}: ${ending.text.charAt(0).toLowerCase()}${ending.text.slice(1, -1)}` : trouble;
+  const told: { trouble: string; rest: string }[] = [];
+  for (const part of reason.split('; ')) {
+    const last = told.at(-1);
+    if (last && endOf(last.trouble)?.log && !OWN_WORDS.test(part)) last.rest += `; ${part}`;
+    else told.push({ trouble: part, rest: '' });
+  }
+  return told
+    .map(({ trouble, rest }) => {
+      const end = endOf(trouble);
+      return end ? end.text + (rest && `: ${end.log}${rest}`) : trouble + rest;
     })
     .join('; ');
+}
+
+/** The end of an NF that a trouble tells; null: it tells something else. */
+function endOf(trouble: string): Ending | null {
+  const [, id, told = ''] = /^(\S+): ([\s\S]*)$/.exec(trouble) ?? [];
+  const ending = endingOf(told);
+  return ending && { ...ending, text: `${id}: ${ending.text.charAt(0).toLowerCase()}${ending.text.slice(1, -1)}` };
 }

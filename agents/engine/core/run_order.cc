@@ -12,6 +12,7 @@ namespace orrery {
 
 std::vector<Node*> run_order(const Graph& graph) {
   std::vector<Node*> nodes;
+  nodes.reserve(graph.nodes.size() + graph.inlets.size());
   for (const auto& node : graph.nodes) nodes.push_back(node.get());
   for (const Inlet& inlet : graph.inlets) nodes.push_back(inlet.node.get());
   std::unordered_map<const Node*, size_t> index;
@@ -34,6 +35,7 @@ std::vector<Node*> run_order(const Graph& graph) {
   for (size_t i = 0; i < nodes.size(); ++i)
     if (incoming[i] == 0) add(i);
   std::vector<Node*> out;
+  out.reserve(nodes.size());
   while (!ready.empty()) {
     const size_t i = ready.top().second;
     ready.pop();

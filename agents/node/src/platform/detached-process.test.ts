@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endAfterTest, scratchDirectory, until } from '../testing/scratch.js';
 import { DetachedProcess } from './detached-process.js';
@@ -86,5 +86,17 @@ describe('boundLog', () => {
     expect(statSync(path).size).toBe(0);
     expect(readFileSync(`${path}.1`, 'utf8')).toBe('b'.repeat(20));
     boundLog('/nowhere/x.log');
+  });
+
+  it('cuts nothing before its end is kept, and replaces what was kept before as a whole', () => {
+    const path = join(scratchDirectory(), 'x.log');
+    writeFileSync(path, 'a'.repeat(30));
+    // Nothing can be kept in its place.
+    mkdirSync(`${path}.1`);
+    boundLog(path, 20);
+    expect(statSync(path).size).toBe(30);
+    rmdirSync(`${path}.1`);
+    boundLog(path, 20);
+    expect(readdirSync(dirname(path)).sort()).toEqual(['x.log', 'x.log.1']);
   });
 });

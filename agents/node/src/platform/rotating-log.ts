@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
 
 const LOG_LIMIT_BYTES = 1024 * 1024;
 
@@ -14,8 +14,11 @@ export function boundLog(path: string, limit_bytes = LOG_LIMIT_BYTES): void {
       if (size <= limit_bytes) return;
       const last = Buffer.alloc(limit_bytes);
       const length = readSync(log, last, 0, limit_bytes, size - limit_bytes);
+      // An agent that is killed at any moment leaves what was written last in one of the two.
+      const kept = `${path}.1.new`;
+      writeFileSync(kept, last.subarray(0, length), { mode: 0o600 });
+      renameSync(kept, `${path}.1`);
       ftruncateSync(log, 0);
-      writeFileSync(`${path}.1`, last.subarray(0, length), { mode: 0o600 });
     } finally {
       closeSync(log);
     }

@@ -28,7 +28,7 @@ describe('an operation that moves flows', () => {
     expect(await refusal('p.nat.0', all('p.nat.board-0'))).toBe('409');
     expect(await refusal('p.fw.0', all('p.fw.1'))).toBe('409');
     expect(await refusal('p.proxy.0', all('p.proxy.1'))).toBe('409');
-    expect(await refusal('p.nat.0', all('p.nat.1', { steer: true }))).toBe('409');
+    expect(await refusal('p.nat.0', all('p.nat.1', { steer: true }))).toBe('409 /steer');
     const term = { field: 'port.dst', lo: 1, hi: 2, not: false } as const;
     expect(await refusal('p.nat.0', all('p.nat.1', { flows: { match: [term] } }))).toBe('422 /flows/match/0/field');
     const hash = { key: ['ip.src', 'ip.dst'] as ('ip.src' | 'ip.dst')[], lo: 0, hi: 9 };

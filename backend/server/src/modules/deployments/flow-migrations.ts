@@ -174,7 +174,9 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     if (unknown) throw refuse(`/flows${unknown.path}`, `flows of ${source.nf} are not known by ${unknown.field}`);
     const steering = steer ? this.steeringOf({ from, to, flows }) : null;
     if (typeof steering === 'string')
-      throw conflict(`${steering} To copy their state alone, leave their packets where they go (steer: false).`);
+      throw conflict(`${steering} To copy their state alone, leave their packets where they go (steer: false).`, [
+        { pointer: '/steer', detail: 'their packets cannot be sent to the other instance' },
+      ]);
     for (const [id, other] of this.moves)
       if ([other.from, other.to].some((end) => end === from || end === to))
         throw conflict(`Operation ${id} moves flows of ${other.from} to ${other.to} now.`);

@@ -2,13 +2,13 @@ import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
 import type { MigrateRequest, NfInstance, PlannedSplit } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ApiError, call } from '../../../shared/api/client.js';
+import { call } from '../../../shared/api/client.js';
 import { useOperation } from '../../../shared/api/queries.js';
 import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { Facts } from '../../../shared/ui/detail-panel.js';
 import { FormDialog } from '../../../shared/ui/form-dialog.js';
-import { FormTrouble } from '../../../shared/ui/form-trouble.js';
+import { FormTrouble, fieldErrorOf } from '../../../shared/ui/form-trouble.js';
 import { Reason } from '../../../shared/ui/reason.js';
 import { ALL_FLOWS, type FlowDraft, readFlowDraft } from './flow-draft.js';
 import classes from './move-flows.module.css';
@@ -179,7 +179,7 @@ function Refused({ error, onChangeRanges }: RefusedProps) {
   return (
     <>
       <FormTrouble error={error} shown={[]} />
-      {error instanceof ApiError && error.status === 409 && onChangeRanges && <ChangeRanges onClick={onChangeRanges} />}
+      {fieldErrorOf(error, '/steer') && onChangeRanges && <ChangeRanges onClick={onChangeRanges} />}
     </>
   );
 }

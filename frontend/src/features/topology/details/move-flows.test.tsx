@@ -119,8 +119,9 @@ describe('a move of flows', { timeout: 60_000 }, () => {
 
 describe('a move of flows of a split', { timeout: 60_000 }, () => {
   it('takes a range of the hash of an engine’s split, and leads to the ranges where that is in the way', async () => {
+    const errors = [{ pointer: '/steer', detail: 'their packets cannot be sent to the other instance' }];
     const { asked, onChangeRanges, dialog } = show(() => {
-      throw new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'It does not track flows.' });
+      throw new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'No table.', errors });
     }, splitAt('engine'));
     await userEvent.type(within(dialog).getByLabelText('Range of the hash'), '0-8192');
     expect(within(dialog).queryByRole('button', { name: 'Change ranges…' })).toBeNull();
@@ -131,6 +132,15 @@ describe('a move of flows of a split', { timeout: 60_000 }, () => {
     });
     await userEvent.click(within(dialog).getByRole('button', { name: 'Change ranges…' }));
     expect(onChangeRanges).toHaveBeenCalled();
+  });
+
+  it('does not lead to the ranges where these would not help', async () => {
+    const { dialog } = show(() => {
+      throw new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'Operation op-1 moves flows.' });
+    }, splitAt('engine'));
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    await within(dialog).findByRole('alert');
+    expect(within(dialog).queryByRole('button', { name: 'Change ranges…' })).toBeNull();
   });
 
   it('of a switch leads to the ranges, and offers the copy of state alone', async () => {

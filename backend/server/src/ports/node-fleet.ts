@@ -12,7 +12,6 @@ import type {
   ObservedApplications,
   Origin,
 } from '@orrery/contract';
-
 import { ProblemError } from '../platform/problem.js';
 
 export const FLEET = Symbol('NodeFleet');

@@ -56,7 +56,8 @@ export function ScheduleView({ plan, chainId, address }: ScheduleProps) {
         ) : (
           <>
             <span className={classes.label}>what-if</span> By this plan the cores of the chain serve its instances in
-            turn; this is how they would serve them as scheduled.
+            turn; this is how the same cores would serve them as scheduled. <i>Serve as scheduled</i> first gathers the
+            chain on one core where it can, and shows the plan of that before anything changes.
           </>
         )}
       </p>

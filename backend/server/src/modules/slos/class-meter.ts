@@ -62,7 +62,7 @@ export class ClassMeter {
           return packets === undefined ? [] : [[queue.id, packets] as const];
         }),
       );
-      if (waiting.size < above.length || served === null) continue;
+      if (above.some(({ queue }) => !waiting.has(queue.id)) || served === null) continue;
       const name = nameOf(rivalry);
       const { meanwhile, waited } = this.inversions.get(name) ?? { meanwhile: new RateIntegral(), waited: NOTHING };
       const waits = [...waiting].some(([id, packets]) => Math.min(waited.get(id) ?? 0, packets) >= BATCH);

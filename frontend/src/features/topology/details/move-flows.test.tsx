@@ -136,7 +136,12 @@ describe('a move of flows of a split', { timeout: 60_000 }, () => {
 
   it('does not lead to the ranges where these would not help', async () => {
     const { dialog } = show(() => {
-      throw new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'Operation op-1 moves flows.' });
+      throw new ApiError({
+        type: 'about:blank',
+        title: 'Conflict',
+        status: 409,
+        detail: 'Operation op-1 moves flows.',
+      });
     }, splitAt('engine'));
     await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
     await within(dialog).findByRole('alert');

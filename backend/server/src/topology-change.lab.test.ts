@@ -166,6 +166,11 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
     const metric = (name: string) => status.metrics.find((it) => it.name === name)!.value;
     return { state: status.state, sent: metric('sent'), received: metric('received'), lost: metric('lost') };
   };
+  /** Where probes were lost, for the message of a test that fails. */
+  const whereLost = async () => {
+    const { status } = await server.api.call('getApplication', { params: { id: 'echo' } });
+    return JSON.stringify({ server: status.metrics, instances: await counters() });
+  };
 
   it(
     'loses no packet, and its instances keep their processes and counters',
@@ -218,7 +223,7 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
 
       await until('the probes end', async () => (await probe()).state === 'completed', 60_000);
       const { sent, received, lost } = await probe();
-      expect({ received, lost }).toEqual({ received: sent, lost: 0 });
+      expect({ received, lost }, await whereLost()).toEqual({ received: sent, lost: 0 });
       expect(sent).toBeGreaterThan(PROBES_PER_S * PROBE_S * 0.5);
       const passed = { packets_in: sent, packets_out: sent };
       await until('the last counters', async () => (await counters()).every(({ packets_out }) => packets_out === sent));

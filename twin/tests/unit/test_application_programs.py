@@ -2,6 +2,8 @@
 """The programs of applications, run as processes that talk over the loopback interface."""
 
 import json
+import os
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -42,14 +44,28 @@ def free_port(kind: socket.SocketKind) -> int:
 
 
 @contextmanager
-def server(kind: str, port: int) -> Iterator[Any]:
-    """Wait until it is ready, that is, has reported; return its next report."""
+def server_process(kind: str, port: int) -> Iterator[subprocess.Popen[str]]:
+    """Wait until it is ready, that is, has reported."""
     command = own_program(f"orrery_twin.applications.{kind}.program", {"port": port})
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        process.stdout.readline()
-        yield lambda: json.loads(process.stdout.readline())["metrics"]  # type: ignore[union-attr]
-        process.kill()
+        try:
+            next_report(process)
+            yield process
+        finally:
+            process.kill()
+
+
+def next_report(process: subprocess.Popen[str]) -> dict[str, float]:
+    assert process.stdout
+    metrics: dict[str, float] = json.loads(process.stdout.readline())["metrics"]
+    return metrics
+
+
+@contextmanager
+def server(kind: str, port: int) -> Iterator[Any]:
+    """Wait until it is ready; return its next report."""
+    with server_process(kind, port) as process:
+        yield lambda: next_report(process)
 
 
 def client(kind: str, settings: dict[str, Any]) -> dict[str, float]:
@@ -91,6 +107,24 @@ def test_a_probe_server_ignores_what_is_no_probe() -> None:
         while (heard := report())["errors"] < 3:
             pass
         assert heard["received"] == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may have larger buffers")
+@pytest.mark.parametrize(("count", "overflows"), [(5_000, False), (50_000, True)])
+def test_a_probe_server_that_stalls_tells_what_it_missed(count: int, overflows: bool) -> None:
+    port = free_port(socket.SOCK_DGRAM)
+    with server_process("probe_server", port) as process, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.connect(("127.0.0.1", port))
+        process.send_signal(signal.SIGSTOP)
+        for sequence in range(count):
+            sender.send(PROBE.pack(1, sequence, 0))
+        process.send_signal(signal.SIGCONT)
+        while (heard := next_report(process))["received"] == 0:
+            pass
+        sender.send(PROBE.pack(1, count, 0))  # the kernel tells of an overflow with what comes after it
+        while heard["received"] + heard["overflow"] < count + 1:
+            heard = next_report(process)
+        assert (heard["overflow"] > 0) == overflows
 
 
 def test_a_closed_port_is_loss_not_an_end() -> None:

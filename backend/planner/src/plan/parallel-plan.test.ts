@@ -159,6 +159,51 @@ describe('a chain that is to run in parallel', () => {
     expect(mirrorOf(made(false)).hop).toBeNull();
   });
 
+  it('copies packets where they arrive, and merges them where they go next', () => {
+    const heavy = { cycles: 100_000 };
+    const fields = ['ip.dscp', 'ip.ttl', 'tcp.flags'] as const;
+    const writers = ['a', 'b', 'c'].map((id, i) =>
+      descriptor(id, {
+        ...heavy,
+        actions: { reads: [], writes: [fields[i]!], may_drop: false, adds: [], removes: [] },
+      }),
+    );
+    const drops = descriptor('d', {
+      ...heavy,
+      actions: { reads: [...fields], writes: [], may_drop: true, adds: [], removes: [] },
+    });
+    const made = (definition: typeof CHAIN, base: Plan | null = null) =>
+      makePlan({
+        id: 'plan',
+        created_ms: 0,
+        chains: [{ chain_id: 'p-1', version: 1, definition, execution: 'parallel' }],
+        descriptors: [...writers, drops],
+        infrastructure: rack({ servers: 1, cores: 6, ghz: 1 }),
+        abilities: everywhere,
+        base,
+        budget: { steps: 50 },
+      });
+    const cores = (plan: Plan) =>
+      Object.fromEntries(plan.graph.nodes.flatMap((node) => (node.kind === 'exit' ? [] : [[node.id, node.core]])));
+    const alone = made(CHAIN);
+    expect(cores(alone)).toMatchObject({ 'p.a.mirror': 0, 'p.a.merge': 0 });
+    const between = { d: 'd', a: 'a', b: 'b', c: 'c', e: 'd' };
+    const framed = cores(
+      made(
+        chainOf(between, [
+          ['in', 'd'],
+          ['d', 'a'],
+          ['a', 'b'],
+          ['b', 'c'],
+          ['c', 'e'],
+          ['e', 'out'],
+        ]),
+      ),
+    );
+    expect(framed).toMatchObject({ 'p.a.mirror': framed['p.d.0'], 'p.a.merge': framed['p.e.0'] });
+    expect(framed['p.d.0']).not.toBe(framed['p.e.0']);
+  });
+
   it('is as it was where nobody asks', () => {
     expect(plan(undefined, everywhere).graph.nodes.every(({ kind }) => kind === 'nf' || kind === 'exit')).toBe(true);
   });

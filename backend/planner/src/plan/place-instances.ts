@@ -11,6 +11,7 @@ import { PlacementState } from '../placement/state.js';
 import type { Recall } from '../recall.js';
 import type { PlacedInput } from '../slo/placed.js';
 import { predictSlos } from '../slo/predict.js';
+import { withFewHandovers } from './handover-cores.js';
 import type { OfferedInput } from './offered.js';
 import { placeForObjectives } from './place-for-objectives.js';
 
@@ -52,16 +53,25 @@ export function placeInstances(
     );
     return slos?.filter(({ kind, met }) => kind === 'latency' && !met).length ?? null;
   };
+  /** Where that makes it miss no more objectives. */
+  const beside = (places: readonly Place[]): readonly Place[] => {
+    const moved = withFewHandovers(graph, problem, pinned, places);
+    if (moved.every((place, item) => place === places[item])) return places;
+    const [before, after] = [missed(places), missed(moved)];
+    return before !== null && after !== null && after > before ? places : moved;
+  };
   const { placement, reasons } = placeForObjectives(problem, { strategy, seed, budget, pinned }, missed);
-  const state = PlacementState.of(problem, pinned, placement.places);
   if (!placement.feasible) {
     const { stuck, conflicts, proven } = placement;
+    const state = PlacementState.of(problem, pinned, placement.places);
     return {
       feasible: false,
       reasons: stuck === null ? [] : [stuckReason(state, stuck, proven)],
       conflicts: [...conflicts],
     };
   }
+  const places = beside(placement.places);
+  const state = PlacementState.of(problem, pinned, places);
   const displaced = new Set(placement.displaced);
   const { cut_bps } = placement;
   const work = workNodes(graph);
@@ -74,7 +84,7 @@ export function placeInstances(
   };
   return {
     feasible: true,
-    graph: placedGraph(graph, problem, placement.places, recall),
+    graph: placedGraph(graph, problem, places, recall),
     reasons: [...reasons, ...placementReasons(state, strategy, history, improving(budget))],
     cut_bps,
     displaced: work.flatMap(({ id }, item) => (displaced.has(item) ? [id] : [])),

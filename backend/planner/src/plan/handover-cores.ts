@@ -1,0 +1,53 @@
+import { grouped } from '../grouped.js';
+import { type UnplacedGraph, workNodes } from '../igraph/graph.js';
+import { CORE_BUDGET } from '../igraph/sizing.js';
+import type { Place, PlacementProblem } from '../placement/problem.js';
+
+/** Its worker runs the network interface of the engine, by which packets come from other nodes and go to them. */
+const INTERFACE_CORE = 0;
+/** Absorbs rounding in sums of shares. */
+const FULL = CORE_BUDGET * (1 + 1e-9);
+
+/**
+ * The places, with each new mirror on the core from which its packets come and each new merge on the core to which they go
+ * next, where that has room: there, packets wait for no other worker, which may sleep. What runs, `pinned`, stays on its
+ * core, and everything on its server. Places are by the order of `workNodes`.
+ */
+export function withFewHandovers(
+  graph: UnplacedGraph,
+  { bins }: Pick<PlacementProblem, 'bins'>,
+  pinned: readonly (Place | null)[],
+  places: readonly Place[],
+): Place[] {
+  const out = [...places];
+  const work = workNodes(graph);
+  const itemOf = new Map<string | null, number>(work.map(({ id }, item) => [id, item]));
+  const edges = graph.edges.filter(({ direction }) => direction !== 'no-op');
+  const entering = grouped(edges, ({ to }) => to);
+  const leaving = grouped(edges, ({ from }) => from ?? '');
+  const load = bins.map(({ cores }) => new Float64Array(cores));
+  const share = (item: number) => work[item]!.cycles_per_second / bins[out[item]!.bin]!.hz;
+  out.forEach(({ bin, core }, item) => {
+    load[bin]![core]! += share(item);
+  });
+
+  /** Beside the first of the neighbours that stands on the same server. */
+  const move = (item: number, neighbours: readonly (string | null)[]) => {
+    const { bin, core } = out[item]!;
+    const there = neighbours.flatMap((id) => {
+      const place = out[itemOf.get(id) ?? -1];
+      return place?.bin === bin ? [place.core] : [];
+    });
+    const to = there[0] ?? INTERFACE_CORE;
+    if (to === core || pinned[item]?.bin === bin || load[bin]![to]! + share(item) > FULL) return;
+    load[bin]![core]! -= share(item);
+    load[bin]![to]! += share(item);
+    out[item] = { bin, core: to };
+  };
+  const items = work.map((node, item) => ({ node, item }));
+  for (const { node, item } of items)
+    if (node.kind === 'mirror') move(item, entering.get(node.id)?.map(({ from }) => from) ?? []);
+  for (const { node, item } of items.reverse())
+    if (node.kind === 'merge') move(item, leaving.get(node.id)?.map(({ to }) => to) ?? []);
+  return out;
+}

@@ -61,7 +61,10 @@ export function Component() {
       <OptionBar chainId={chain.id} plan={plan.data} address={address} />
       {stale && (
         <div className={classes.notice} role="status">
-          <span>{stale} This plan may be refused when it is deployed.</span>
+          <span>
+            {stale}
+            {ready?.feasible && ' This plan may be refused when it is deployed.'}
+          </span>
           <Button variant="default" leftSection={<IconRefresh size={14} aria-hidden />} onClick={again}>
             Plan again
           </Button>

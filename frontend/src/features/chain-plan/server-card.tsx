@@ -36,7 +36,7 @@ export function ServerCard({ server, boards, instances, modules, ...chips }: Ser
         <strong>{server.title ?? server.id}</strong>
         <EmulatedMark origin={server.origin} />
         <span className="muted tabular">
-          {coresText(used)} of {server.cores} cores
+          {coresText(used)} of {server.cores === 1 ? '1 core' : `${server.cores} cores`}
         </span>
       </header>
       {drawn.map((core) => (

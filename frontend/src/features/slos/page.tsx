@@ -7,6 +7,7 @@ import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useChains, useDeployments } from '../../shared/api/queries.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useOnEmulatedBoard } from '../../shared/plan/emulated-boards.js';
+import { useDefinitions } from '../../shared/plan/running-definitions.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
@@ -26,7 +27,7 @@ export function Component() {
   const titleOf = useChainTitle();
   const [state, setState] = useUrlParam('state');
   const [selectedKey, select] = useUrlParam('slo');
-  const definitionOf = useCallback((id: string) => chains.data?.find((chain) => chain.id === id)?.draft, [chains.data]);
+  const definitionOf = useDefinitions();
   const onEmulatedBoard = useOnEmulatedBoard();
   const { data: deployments } = useDeployments();
   const stateOf = useCallback(

@@ -1,6 +1,15 @@
 import type { Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { amount, constraintText, expectedPps, gapText, objectivesMet, remedyText, sentence } from './plan-text.js';
+import {
+  amount,
+  constraintText,
+  coresText,
+  expectedPps,
+  gapText,
+  objectivesMet,
+  remedyText,
+  sentence,
+} from './plan-text.js';
 
 describe('amount', () => {
   it.each([
@@ -10,6 +19,14 @@ describe('amount', () => {
     [3e9, 'cycles/s', '3.00 G cycles/s'],
     [0.5, '', '0.5'],
   ])('tells %d %s as %s', (value, unit, text) => expect(amount(value, unit)).toBe(text));
+});
+
+describe('coresText', () => {
+  it.each([
+    [0, '0'],
+    [0.004, '< 0.01'],
+    [1.5, '1.50'],
+  ])('tells %d cores as %s', (cores, text) => expect(coresText(cores)).toBe(text));
 });
 
 describe('constraintText', () => {

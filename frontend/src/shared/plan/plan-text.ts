@@ -31,7 +31,8 @@ export function amount(value: number, unit: string): string {
 
 /** Cores to two digits; a small load is never shown as zero. */
 export function coresText(cores: number): string {
-  return cores > 0 && cores < 0.01 ? '< 0.01' : cores.toFixed(2);
+  if (cores === 0) return '0';
+  return cores < 0.01 ? '< 0.01' : cores.toFixed(2);
 }
 
 export function cyclesText(cyclesPerSecond: number): string {

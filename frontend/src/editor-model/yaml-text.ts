@@ -45,18 +45,22 @@ interface Schema<T> {
   safeParse(value: unknown): { success: true; data: T } | { success: false; error: Parameters<typeof fieldErrors>[0] };
 }
 
-/** The value by its schema. Every problem has the line of its field. */
+/** The value by its schema. Every problem has the line of its field; of several with one field, the first is told. */
 export function checked<T>(schema: Schema<T>, { value, document, lines }: Parsed): { ok: true; value: T } | Refused {
   const result = schema.safeParse(value);
   if (result.success) return { ok: true, value: result.data };
   return {
     ok: false,
-    problems: fieldErrors(result.error).map(({ pointer, detail }) => ({
+    problems: firstOfEach(fieldErrors(result.error)).map(({ pointer, detail }) => ({
       ...place(document, lines, pathOf(pointer)),
       message: `${fieldText(pointer)} ${detail}`.trimStart(),
       pointer,
     })),
   };
+}
+
+function firstOfEach<T extends { readonly pointer: string }>(errors: readonly T[]): T[] {
+  return errors.filter(({ pointer }, i) => errors.findIndex((each) => each.pointer === pointer) === i);
 }
 
 /** Position of a JSON Pointer in a YAML text: that of its deepest existing part. */

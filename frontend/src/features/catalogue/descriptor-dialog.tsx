@@ -1,4 +1,4 @@
-import { Button, Textarea } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { CataloguedNf, NfDescriptor } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -7,6 +7,7 @@ import type { TextProblem } from '../../editor-model/yaml-text.js';
 import { ApiError, call } from '../../shared/api/client.js';
 import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
+import { YamlInput } from '../../shared/yaml/yaml-input.js';
 import classes from './catalogue.module.css';
 import { NEW_NF } from './new-nf.js';
 
@@ -18,7 +19,7 @@ interface DescriptorDialogProps {
 }
 
 /** Describes a legacy NF, or changes its description. */
-export function DescriptorDialog({ edited, onClose, onSaved }: DescriptorDialogProps) {
+export default function DescriptorDialog({ edited, onClose, onSaved }: DescriptorDialogProps) {
   const queries = useQueryClient();
   const [text, setText] = useState(() => (edited ? textOf(edited) : NEW_NF));
   /** Of the text that was sent last; a change of the text takes them away. */
@@ -51,15 +52,12 @@ export function DescriptorDialog({ edited, onClose, onSaved }: DescriptorDialogP
       <p className={classes.lead}>
         The program runs as root in a network namespace on servers whose operators allow it; see Capabilities.
       </p>
-      <Textarea
+      <YamlInput
         label="Descriptor (YAML)"
-        classNames={{ input: classes.descriptor }}
-        rows={24}
-        spellCheck={false}
-        value={text}
-        error={problems.length > 0}
-        onChange={({ currentTarget }) => {
-          setText(currentTarget.value);
+        text={text}
+        problems={problems}
+        onTyped={(now) => {
+          setText(now);
           setProblems([]);
           save.reset();
         }}

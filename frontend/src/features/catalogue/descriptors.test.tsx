@@ -1,7 +1,8 @@
+import { EditorView } from '@codemirror/view';
 import { MantineProvider } from '@mantine/core';
 import { type CataloguedNf, FieldError, NfDescriptor } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { fireEvent, render, screen } from '@testing-library/react';
+import { act, fireEvent, render, screen } from '@testing-library/react';
 import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
@@ -38,7 +39,14 @@ async function show(address: string, role: 'admin' | 'designer' = 'admin') {
 const refused = (error: FieldError) =>
   new ApiError({ type: 'about:blank', title: 'Unprocessable', status: 422, errors: [FieldError.parse(error)] });
 const press = async (label: string) => fireEvent.click(await screen.findByText(label));
-const type = (value: string) => fireEvent.change(screen.getByLabelText('Descriptor (YAML)'), { target: { value } });
+const EDITOR = 'Descriptor (YAML). Press Escape, then Tab to leave.';
+/** Replaces the text and leaves the editor, as somebody does who presses a button next. */
+const type = (insert: string) =>
+  act(() => {
+    const view = EditorView.findFromDOM(screen.getByLabelText(EDITOR))!;
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert }, userEvent: 'input.type' });
+    view.contentDOM.dispatchEvent(new FocusEvent('blur'));
+  });
 /** Announced to screen readers as well. */
 const problems = async () => (await screen.findByRole('alert')).textContent;
 
@@ -46,11 +54,15 @@ describe('legacy NFs in the catalogue', { timeout: 60_000 }, () => {
   it('begin with a template; what is wrong is told with its line, here and by the server', async () => {
     await show('/catalogue');
     await press('New NF…');
-    await screen.findByLabelText('Descriptor (YAML)');
+    await screen.findByLabelText(EDITOR);
     type(NEW_NF.replace('version: 1.0.0', 'version: one'));
     await press('Add to the catalogue');
     expect(await problems()).toMatch(/^line 7: version must be/);
     expect(call).not.toHaveBeenCalled();
+
+    type(NEW_NF.replace('title: My filter', 'title: " "'));
+    await press('Add to the catalogue');
+    expect(await problems()).toMatch(/^line 3: title must [^:]*$/);
 
     type(NEW_NF);
     const pointer = '/implementations/0/program/preserves';
@@ -61,7 +73,7 @@ describe('legacy NFs in the catalogue', { timeout: 60_000 }, () => {
     type(`${NEW_NF}\n`);
     expect(screen.queryByRole('alert')).toBeNull();
     await press('Add to the catalogue');
-    await vi.waitFor(() => expect(screen.queryByLabelText('Descriptor (YAML)')).toBeNull(), 10_000);
+    await vi.waitFor(() => expect(screen.queryByLabelText(EDITOR)).toBeNull(), 10_000);
     expect(call).toHaveBeenLastCalledWith('createNfDescriptor', { body: NEW }, expect.anything());
   });
 

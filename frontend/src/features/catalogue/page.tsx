@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import type { CataloguedNf } from '@orrery/contract';
 import { IconBooks, IconPlus } from '@tabler/icons-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useNfDescriptors } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
@@ -13,7 +13,8 @@ import { useUrlParam } from '../../shared/ui/url-state.js';
 import { COLUMNS } from './columns.js';
 import { DescriptorActions } from './descriptor-actions.js';
 import { DescriptorDetail } from './descriptor-detail.js';
-import { DescriptorDialog } from './descriptor-dialog.js';
+
+const DescriptorDialog = lazy(() => import('./descriptor-dialog.js'));
 
 export function Component() {
   const query = useNfDescriptors();
@@ -76,14 +77,16 @@ export function Component() {
           />
         </Panel>
         {edited && (
-          <DescriptorDialog
-            edited={edited === 'new' ? null : edited}
-            onClose={() => setEdited(null)}
-            onSaved={(id) => {
-              setEdited(null);
-              select(id);
-            }}
-          />
+          <Suspense fallback={null}>
+            <DescriptorDialog
+              edited={edited === 'new' ? null : edited}
+              onClose={() => setEdited(null)}
+              onSaved={(id) => {
+                setEdited(null);
+                select(id);
+              }}
+            />
+          </Suspense>
         )}
       </PageBody>
     </WithDetail>

@@ -21,7 +21,8 @@ window.ResizeObserver ??= class {
   unobserve() {}
   disconnect() {}
 };
-// jsdom lays nothing out, so that nothing can be scrolled to.
+// jsdom lays nothing out, so that nothing can be scrolled to, and no text is anywhere.
 Element.prototype.scrollIntoView = () => {};
+Range.prototype.getClientRects = () => [] as unknown as DOMRectList;
 // A text area that grows with its content measures again when a font arrives.
 Object.defineProperty(document, 'fonts', { value: new EventTarget() });

@@ -9,9 +9,9 @@ import { locate } from '../../../editor-model/yaml-text.js';
 import { useDerived, useEditor, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { dateTimeText } from '../../../shared/format/time.js';
 import { notifyKept, withdraw } from '../../../shared/ui/notify.js';
+import { diagnosticAt, makeYamlEditor } from '../../../shared/yaml/yaml-editor.js';
 import { refuse } from '../actions/use-editor-actions.js';
 import { dropText, type KeptText, keepText, keptText } from './kept-text.js';
-import { diagnosticAt, makeYamlEditor } from './yaml-editor.js';
 import classes from './yaml-pane.module.css';
 
 const noticeOf = (chainId: string) => `kept-text-${chainId}`;
@@ -59,7 +59,13 @@ export default function YamlPane() {
     const left = readOnly ? null : keptText(chain.id);
     const isCurrent = left?.of === current;
     const text = isCurrent ? left.text : current;
-    const editor = makeYamlEditor({ parent: frame.current!, text, readOnly, onTyped: apply });
+    const editor = makeYamlEditor({
+      parent: frame.current!,
+      label: 'Chain as YAML',
+      text,
+      readOnly,
+      onTyped: apply,
+    });
     shownIn.current = editor.view;
     withdraw(noticeOf(chain.id));
     if (isCurrent) apply(text);

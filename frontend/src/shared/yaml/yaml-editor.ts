@@ -18,6 +18,8 @@ const TYPING = ['input', 'delete', 'undo', 'redo', 'move'] as const;
 
 interface YamlEditorOptions {
   readonly parent: HTMLElement;
+  /** Read to screen readers. */
+  readonly label: string;
   readonly text: string;
   readonly readOnly: boolean;
   /** Called with the whole text a moment after the user has changed it, or when the editor loses the focus. */
@@ -29,8 +31,8 @@ interface YamlEditor {
   readonly destroy: () => void;
 }
 
-/** A text editor for YAML; call `destroy` to remove it. What was typed last and not passed on is lost then. */
-export function makeYamlEditor({ parent, text, readOnly, onTyped }: YamlEditorOptions): YamlEditor {
+/** A text editor for YAML with line numbers; call `destroy` to remove it. What was typed last and not passed on is lost then. */
+export function makeYamlEditor({ parent, label, text, readOnly, onTyped }: YamlEditorOptions): YamlEditor {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const passOn = () => {
     if (timer === undefined) return;
@@ -57,7 +59,7 @@ export function makeYamlEditor({ parent, text, readOnly, onTyped }: YamlEditorOp
         keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
         EditorState.readOnly.of(readOnly),
         EditorView.contentAttributes.of({
-          'aria-label': 'Chain as YAML. Press Escape, then Tab to leave.',
+          'aria-label': `${label}. Press Escape, then Tab to leave.`,
           tabindex: '0',
         }),
         EditorView.updateListener.of(({ docChanged, transactions }) => {

@@ -17,6 +17,8 @@ interface PlanDialogProps {
   /** How the plan that is shown is deployed, if not as it is. Resolves to null where it was not. */
   readonly deploy?: (plan: Plan) => Promise<Operation | null>;
   readonly trouble?: ReactNode;
+  /** Something that the user has typed is refused: nothing is planned or deployed until it is mended. */
+  readonly invalid?: boolean;
   readonly children?: ReactNode;
   /** Shown before the steps of the plan. */
   readonly details?: (plan: Plan) => ReactNode;
@@ -31,6 +33,7 @@ export function PlanDialog({
   ask,
   deploy,
   trouble,
+  invalid = false,
   children,
   details,
   onClose,
@@ -39,6 +42,7 @@ export function PlanDialog({
   const actions = useChainActions();
   const [busy, setBusy] = useState(false);
   const submit = async () => {
+    if (invalid) return;
     if (request === null) return ask?.onAsk();
     const [plan] = query.data ?? [];
     if (!plan || !canMove(query)) return;
@@ -57,7 +61,7 @@ export function PlanDialog({
       onClose={onClose}
       onSubmit={() => void submit()}
       action={
-        <Button type="submit" loading={busy} disabled={request !== null && !canMove(query)}>
+        <Button type="submit" loading={busy} disabled={invalid || (request !== null && !canMove(query))}>
           {request === null && ask ? ask.label : confirm}
         </Button>
       }

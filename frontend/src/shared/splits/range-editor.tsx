@@ -1,6 +1,6 @@
 import { NumberInput } from '@mantine/core';
 import { FLOW_SPACE } from '@orrery/contract';
-import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
+import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from 'react';
 import { colourOf } from '../plan/range-bar.js';
 import { type Cut, rangesOf, roomOf, withBorder } from './range-edits.js';
 import classes from './splits.module.css';
@@ -10,15 +10,32 @@ interface RangeEditorProps {
   readonly instances: readonly string[];
   readonly cut: Cut;
   readonly onChange: (cut: Cut) => void;
+  /** Whether a border is typed that cannot be one. */
+  readonly onInvalid: (invalid: boolean) => void;
+}
+
+/** What was typed for a border and cannot be it, and where the border was then. */
+interface Refused {
+  readonly typed: number | string;
+  readonly border: number;
 }
 
 /** Identities by which a key moves a border; with Shift sixteen times as many. */
 const STEP = 256;
 
 /** The ranges of an NF's instances, with borders to drag, to move by keys, or to type. */
-export function RangeEditor({ instances, cut, onChange }: RangeEditorProps) {
+export function RangeEditor({ instances, cut, onChange, onInvalid }: RangeEditorProps) {
   const bar = useRef<HTMLDivElement>(null);
+  const [refused, setRefused] = useState<Readonly<Record<number, Refused | null>>>({});
   const ranges = rangesOf(cut);
+  /** Until the border is moved otherwise, or others make room for it. */
+  const refusedAt = (index: number) => {
+    const entry = refused[index];
+    const holds = entry && entry.border === cut.borders[index] && !fits(entry.typed, roomOf(cut, index));
+    return holds ? entry.typed : null;
+  };
+  const invalid = cut.borders.some((_, index) => refusedAt(index) !== null);
+  useEffect(() => onInvalid(invalid), [onInvalid, invalid]);
   const between = (index: number) =>
     `Border between ${instances[cut.order[index]!]} and ${instances[cut.order[index + 1]!]}`;
   const move = (index: number, to: number) => onChange(withBorder(cut, index, to));
@@ -79,7 +96,12 @@ export function RangeEditor({ instances, cut, onChange }: RangeEditorProps) {
             label={between(index)}
             border={border}
             room={roomOf(cut, index)}
-            onMove={(to) => move(index, to)}
+            refused={refusedAt(index)}
+            onTyped={(typed) => {
+              const allowed = fits(typed, roomOf(cut, index));
+              setRefused({ ...refused, [index]: allowed ? null : { typed, border: cut.borders[index]! } });
+              if (allowed) move(index, typed);
+            }}
           />
         ))}
       </div>
@@ -90,13 +112,13 @@ export function RangeEditor({ instances, cut, onChange }: RangeEditorProps) {
 interface BorderInputProps {
   readonly label: string;
   readonly border: number;
-  readonly room: { readonly lo: number; readonly hi: number };
-  readonly onMove: (to: number) => void;
+  readonly room: Room;
+  /** What was typed and cannot be the border. */
+  readonly refused: number | string | null;
+  readonly onTyped: (to: number | string) => void;
 }
 
-/** What cannot be the border is refused while it is typed, and gone when the field is left. */
-function BorderInput({ label, border, room: { lo, hi }, onMove }: BorderInputProps) {
-  const [refused, setRefused] = useState<number | string | null>(null);
+function BorderInput({ label, border, room: { lo, hi }, refused, onTyped }: BorderInputProps) {
   return (
     <NumberInput
       label={label}
@@ -105,12 +127,13 @@ function BorderInput({ label, border, room: { lo, hi }, onMove }: BorderInputPro
       step={STEP}
       clampBehavior="none"
       allowDecimal={false}
-      onChange={(to) => {
-        const fits = typeof to === 'number' && to >= lo && to <= hi;
-        setRefused(fits ? null : to);
-        if (fits) onMove(to);
-      }}
-      onBlur={() => setRefused(null)}
+      onChange={onTyped}
     />
   );
+}
+
+type Room = ReturnType<typeof roomOf>;
+
+function fits(to: number | string, { lo, hi }: Room): to is number {
+  return typeof to === 'number' && to >= lo && to <= hi;
 }

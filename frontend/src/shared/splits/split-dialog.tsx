@@ -37,6 +37,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
   const [keep, setKeep] = useState(given?.keep_flows === undefined ? split.keep_flows : given.keep_flows);
   const [asked, setAsked] = useState(given);
   const [conflict, setConflict] = useState(false);
+  const [invalid, setInvalid] = useState(false);
   const read = useReadSplit(chain_id, node_id);
   const queries = useQueryClient();
   const edit =
@@ -100,9 +101,10 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
       }}
       deploy={deploy}
       trouble={trouble}
+      invalid={invalid}
       onClose={onClose}
     >
-      <RangeEditor instances={instances} cut={cut} onChange={editCut} />
+      <RangeEditor instances={instances} cut={cut} onChange={editCut} onInvalid={setInvalid} />
       <div className={classes.row}>
         <Button variant="default" onClick={() => editCut(evenly(cut))}>
           Split evenly

@@ -123,6 +123,23 @@ describe('the ranges of a running NF', { timeout: 60_000 }, () => {
     );
   });
 
+  it('are not planned while a border is typed that cannot be one, which stays until it is mended', async () => {
+    const bodies = show('operator');
+    await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Ranges of ids' });
+    const typed = within(dialog).getByRole('textbox', { name: 'Border between web.ids.0 and web.ids.1' });
+    const ask = within(dialog).getByRole('button', { name: 'Show the plan' }) as HTMLButtonElement;
+    await userEvent.clear(typed);
+    await userEvent.type(typed, '70000');
+    await userEvent.tab();
+    expect(within(dialog).getByText('must be from 1 to 65535')).toBeDefined();
+    expect([(typed as HTMLInputElement).value, ask.disabled]).toEqual(['70000', true]);
+    fireEvent.keyDown(within(dialog).getByRole('slider'), { key: 'ArrowRight' });
+    expect(within(dialog).queryByText('must be from 1 to 65535')).toBeNull();
+    expect([(typed as HTMLInputElement).value, ask.disabled]).toEqual(['7256', false]);
+    expect(bodies).toEqual([]);
+  });
+
   it('are not overwritten where somebody changed them meanwhile, which is said', async () => {
     const bodies = show('operator');
     await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));

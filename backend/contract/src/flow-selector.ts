@@ -122,7 +122,7 @@ export const FlowMigration = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'true: a reply of an agent was lost, or the server ended in the middle, so that more flows may have been copied, steered or released than is counted; absent: all are counted',
+      'true: the reply to a copy, to steering or to a removal was lost, or the server ended in the middle, so that more flows may have been copied, steered or released than is counted; absent: all are counted',
     ),
 });
 export type FlowMigration = z.infer<typeof FlowMigration>;

@@ -69,6 +69,29 @@ describe('a move of flows of which a reply is lost', () => {
     },
   );
 
+  it('while flows are copied counts what is certain, and says so if it is given up', async () => {
+    const { answer, isLost } = losing('import_state', 's2', away);
+    const { migrations, stored } = migrationBench(answer);
+    const { id } = await migrations.begin('p.nat.0', all('p.nat.1', { release: true }), 'me');
+    await vi.waitFor(() => expect(isLost()).toBe(true), 10_000);
+    await migrations.cancel(id, 'you');
+    const { state, error, migration } = stored.get(id)!;
+    // A copy changes nothing where flows are.
+    expect(state).toBe('ROLLED_BACK');
+    expect(error!.detail).toContain('p.nat.0 has all flows');
+    expect(error!.detail).toContain('copies of more flows than are counted may be in p.nat.1: a reply of s2 was lost');
+    expect(migration).toMatchObject({ copied: 0, at_least: true });
+  });
+
+  it('while flows are copied says of a later attempt that more may have been copied', async () => {
+    const { answer } = losing('import_state', 's2');
+    const { migrations, stored, events } = migrationBench(answer);
+    const { id } = await migrations.begin('p.nat.0', all('p.nat.1', {}), 'me');
+    await vi.waitFor(() => expect(stored.get(id)!.state).toBe('COMPLETED'), 10_000);
+    expect(stored.get(id)!.migration).toMatchObject({ copied: 0, at_least: true });
+    expect(events.map(({ message }) => message)).toContainEqual(expect.stringContaining('Move of at least 0 flows'));
+  });
+
   it('again and again is given up', async () => {
     let replies = 0;
     const { migrations, stored } = migrationBench((method, instance) => {

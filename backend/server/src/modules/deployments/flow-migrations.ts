@@ -22,7 +22,7 @@ import { PROJECT } from '../../platform/redis-keys.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
-import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { type CallMethod, FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import {
   afterAttempts,
@@ -54,6 +54,11 @@ const RETRY_MS = 500;
 const RECORD_MS = 500;
 /** Longest that packets wait at a split, whatever becomes of this server. */
 const HOLD_MS = 500;
+/** Calls of which nobody knows what was done where their reply is lost. */
+const DOUBTFUL: Partial<Record<CallMethod, 'copy-flows' | 'release-flows'>> = {
+  import_state: 'copy-flows',
+  release_flows: 'release-flows',
+};
 
 interface Run {
   cancel: AbortController;
@@ -255,12 +260,13 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private ends({ from, to }: FlowMigration, signal: AbortSignal, doubts?: MoveDoubts): FlowEnds {
-    const call = (id: string, method: Parameters<NodeFleet['call']>[1], params: Record<string, unknown>) => {
+    const call = (id: string, method: CallMethod, params: Record<string, unknown>) => {
       const instance = this.instance(id);
       if (!instance) throw new Error(`${id} does not run any more`);
       signal.throwIfAborted();
       const answer = this.fleet.call(instance.server, method, id, params, signal);
-      return method === 'release_flows' && doubts ? doubts.watch('release-flows', instance.server, answer) : answer;
+      const step = DOUBTFUL[method];
+      return step && doubts ? doubts.watch(step, instance.server, answer) : answer;
     };
     return {
       export: async (wanted) => FlowExport.parse(await call(from, 'export_flows', wanted)),
@@ -325,7 +331,7 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
       {
         type: 'instance.migrated',
         subject: to,
-        message: `${from} to ${to}: ${atLeast}${copied} flows copied${steer ? `, ${steered} steered` : ''}${release ? `, ${released} removed from ${from}` : ''} in ${ms.toFixed(0)} ms`,
+        message: `${from} to ${to}: ${atLeast}${copied} flows copied${steer ? `, ${atLeast}${steered} steered` : ''}${release ? `, ${atLeast}${released} removed from ${from}` : ''} in ${ms.toFixed(0)} ms`,
         data: {
           from,
           to,
@@ -350,11 +356,11 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     state: 'FAILED' | 'ROLLED_BACK',
     why: string,
     by: string | null,
-    { latest: doubt }: MoveDoubts,
+    { latest: doubt, isDecisive }: MoveDoubts,
   ): Promise<void> {
     const { from, to, steered, released } = operation.migration!;
     const left = whatIsLeft(operation.migration!, doubt);
-    const mayBeGone = released > 0 || doubt !== null;
+    const mayBeGone = released > 0 || isDecisive;
     const now = Date.now();
     const over: Operation = {
       ...operation,

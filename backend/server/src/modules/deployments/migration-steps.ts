@@ -10,7 +10,10 @@ const STEPS: Readonly<Record<MoveStep, (migration: FlowMigration) => string>> = 
 };
 
 /** Where flows are once a move has failed, and what to do where that is not known. */
-export function whatIsLeft({ from, to, steered, released }: FlowMigration, doubt: Doubt | null): string {
+export function whatIsLeft(migration: FlowMigration, doubt: Doubt | null): string {
+  const { from, to, steered, released } = migration;
+  if (doubt?.step === 'copy-flows')
+    return `${whatIsLeft(migration, null)}; copies of more flows than are counted may be in ${to}: ${causeOf(doubt)} while they were being copied`;
   const again = `. Move them again to be sure: what has moved does not move twice, and the preview of the move counts what ${from} still has.`;
   const more = doubt ? `, at least: ${causeOf(doubt)} while they were being moved${again}` : '';
   if (released > 0) return `; ${released} flows are in ${to} alone${more}`;

@@ -1,12 +1,13 @@
 import type { Operation } from '@orrery/contract';
 import { LostReply } from '../../ports/node-fleet.js';
 
-/** Steps that change where flows are. */
-type Decisive = 'steer-flows' | 'release-flows';
+/** Steps whose counts a lost reply leaves open. A copy changes nothing where flows are; the later ones do. */
+const STEPS = ['copy-flows', 'steer-flows', 'release-flows'] as const;
+type Doubtful = (typeof STEPS)[number];
 
 /** More may have been done in a step than was counted. */
 export interface Doubt {
-  readonly step: Decisive;
+  readonly step: Doubtful;
   /** Server whose reply was lost; null: this server ended in the step. */
   readonly lostFrom: string | null;
 }
@@ -30,14 +31,19 @@ export class MoveDoubts {
     { steps }: Pick<Operation, 'steps'>,
     private readonly nowMs: () => number,
   ) {
-    const begun = (kind: Decisive) =>
+    const begun = (kind: Doubtful) =>
       steps.some((step) => step.kind === kind && (step.state !== 'pending' || step.started_ms !== null));
-    const step = begun('release-flows') ? 'release-flows' : begun('steer-flows') ? 'steer-flows' : null;
-    this.found = step && { step, lostFrom: null };
+    const step = STEPS.findLast(begun);
+    this.found = step ? { step, lostFrom: null } : null;
   }
 
   get latest(): Doubt | null {
     return this.found;
+  }
+
+  /** Whether flows may be elsewhere than is counted, and not only copies of them. */
+  get isDecisive(): boolean {
+    return this.found !== null && this.found.step !== 'copy-flows';
   }
 
   /** Whether another attempt may still tell where flows are that seemed to stay. */
@@ -51,14 +57,17 @@ export class MoveDoubts {
   }
 
   /** A call of the step to a server. */
-  async watch<T>(step: Decisive, server: string, call: Promise<T>): Promise<T> {
+  async watch<T>(step: Doubtful, server: string, call: Promise<T>): Promise<T> {
     try {
       return await call;
     } catch (error) {
       if (error instanceof LostReply) {
-        this.replies++;
-        this.lostMs = this.nowMs();
-        if (this.found?.step !== 'release-flows' || step === 'release-flows') this.found = { step, lostFrom: server };
+        if (step !== 'copy-flows') {
+          this.replies++;
+          this.lostMs = this.nowMs();
+        }
+        if (!this.found || STEPS.indexOf(step) >= STEPS.indexOf(this.found.step))
+          this.found = { step, lostFrom: server };
       }
       throw error;
     }

@@ -1,5 +1,5 @@
 import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
-import type { MigrateRequest, NfInstance, PlannedSplit } from '@orrery/contract';
+import type { MigrateRequest, NfInstance, Operation, PlannedSplit } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../../shared/api/client.js';
@@ -205,6 +205,14 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   FAILED: 'No flow was moved.',
 };
 
+/** In words that hold also where replies were lost: its error says then what is not known. */
+function outcomeText({ state, migration }: Pick<Operation, 'state' | 'migration'>): string {
+  const moved = (migration?.steered ?? 0) + (migration?.released ?? 0);
+  if (state === 'FAILED' && (migration?.at_least || moved > 0)) return 'The move failed.';
+  if (state === 'PARTIALLY_COMPLETED' && migration?.at_least && moved === 0) return 'Some flows may have moved.';
+  return OUTCOMES[state] ?? OUTCOMES.PROCESSING!;
+}
+
 const STEP_WORDS = {
   pending: 'waits',
   running: 'runs',
@@ -219,7 +227,8 @@ function MoveProgress({ from, to, operationId, onClose }: MoveProgressProps) {
   const cancel = useMutation({ mutationFn: () => call('cancelOperation', { params: { id: operationId } }) });
   const isRunning = operation?.state === 'PROCESSING';
   const { migration } = operation ?? {};
-  const leastText = (count: number) => `${migration?.at_least ? 'at least ' : ''}${countText(count)}`;
+  const least = migration?.at_least ? 'at least ' : '';
+  const leastText = (count: number) => `${least}${countText(count)}`;
   return (
     <FormDialog
       size={640}
@@ -234,7 +243,7 @@ function MoveProgress({ from, to, operationId, onClose }: MoveProgressProps) {
       }
       dismiss={isRunning ? 'Hide' : null}
     >
-      <p role="status">{OUTCOMES[operation?.state ?? 'PROCESSING']}</p>
+      <p role="status">{operation ? outcomeText(operation) : OUTCOMES.PROCESSING}</p>
       {operation?.error && (
         <p className={classes.trouble} role="alert">
           {operation.error.detail}
@@ -251,7 +260,7 @@ function MoveProgress({ from, to, operationId, onClose }: MoveProgressProps) {
         <Facts
           items={[
             ['Flows copied', leastText(migration.copied)],
-            ['Copied again', countText(migration.renewed)],
+            ['Copied again', leastText(migration.renewed)],
             ...(migration.steer
               ? ([
                   ['Sent to the other instance', leastText(migration.steered)],
@@ -259,7 +268,7 @@ function MoveProgress({ from, to, operationId, onClose }: MoveProgressProps) {
                 ] as const)
               : []),
             ...(migration.release ? ([[`Removed from ${from}`, leastText(migration.released)]] as const) : []),
-            ['State sent', quantityText('bytes', migration.bytes)],
+            ['State sent', `${least}${quantityText('bytes', migration.bytes)}`],
           ]}
         />
       )}

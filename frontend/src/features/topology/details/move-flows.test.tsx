@@ -100,6 +100,22 @@ describe('a move of flows', { timeout: 60_000 }, () => {
     expect(onClose).toHaveBeenCalled();
   });
 
+  it.each<[string, object, string]>([
+    ['FAILED', { steered: 0, released: 0 }, 'The move failed.'],
+    ['PARTIALLY_COMPLETED', { steered: 0, released: 0 }, 'Some flows may have moved.'],
+    ['PARTIALLY_COMPLETED', { steered: 2, released: 0 }, 'Some flows have moved.'],
+  ])('of which a reply was lost says no more than is known: %s, %j', async (state, counts, words) => {
+    const migration = { ...operation.migration, ...counts, at_least: true };
+    const { dialog } = show((name) =>
+      name === 'previewMigration' ? { flows: 7, bytes: 700, complete: true } : { ...operation, state, migration },
+    );
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    await userEvent.click(await within(dialog).findByRole('button', { name: 'Move flows' }));
+    const progress = await screen.findByRole('dialog', { name: 'Move flows of web.mon.0 to web.mon.1' });
+    await waitFor(() => expect(within(progress).getByRole('status').textContent).toBe(words));
+    expect(progress.textContent).toContain('Copied againat least 2');
+  });
+
   it('that cannot be made says why, and one of no flow is not offered', async () => {
     let refuses = true;
     const { dialog } = show(() => {

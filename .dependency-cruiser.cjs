@@ -63,6 +63,13 @@ module.exports = {
       from: { path: '^backend/server/src/(ports|platform)/', pathNot: '\\.test\\.ts$' },
       to: { path: '^backend/server/src/modules/' },
     },
+    {
+      name: 'ports-know-no-http',
+      comment: 'What a port throws has no status: adapters give it one.',
+      severity: 'error',
+      from: { path: '^backend/server/src/ports/' },
+      to: { path: '^backend/server/src/platform/problem\\.' },
+    },
     mayImport('console-reaches-the-server-by-api-only', '^frontend/', '^frontend/', PLANNER, CONTRACT),
     mayImport(
       'editor-model-imports-contract-and-planner',

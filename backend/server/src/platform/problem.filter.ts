@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { API_PREFIX, ROUTES } from '@orrery/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LostReply } from '../ports/node-fleet.js';
 import type { Log } from './log.js';
 import { PROBLEM_TYPE, ProblemError, problemBody, unavailable } from './problem.js';
 import { isStoreAway, type Store } from './redis.js';
@@ -91,6 +92,7 @@ function restDiscarded({ raw }: FastifyRequest, most: number): Promise<void> {
 
 function toProblem(error: unknown, request: FastifyRequest): ProblemError {
   if (error instanceof ProblemError) return error;
+  if (error instanceof LostReply) return new ProblemError(502, error.message);
   const path = request.url.split('?')[0]!;
   if (error instanceof HttpException) {
     const status = error.getStatus();

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LostReply } from '../ports/node-fleet.js';
 import { until } from '../testing/wait.js';
 import { configFrom } from './config.js';
 import { makeLog } from './log.js';
@@ -41,7 +42,9 @@ it.each(AWAY)('an error of a store that %s is transient', async (_what, serve, o
 });
 
 it('an error of another absent dependency is transient; a refusal or internal error is not', async () => {
-  expect([unavailable('away'), new ProblemError(502, 'no agent')].map(isPassing)).toEqual([true, true]);
+  expect(
+    [unavailable('away'), new ProblemError(502, 'no agent'), new LostReply('s1', 'no answer')].map(isPassing),
+  ).toEqual([true, true, true]);
   const wrongType = await errorOf((socket) => socket.on('data', () => socket.write('-WRONGTYPE of value\r\n')), {});
   expect(String(wrongType)).toContain('WRONGTYPE');
   const lasting = [wrongType, conflict('taken'), new TypeError('x is undefined'), 'text'];

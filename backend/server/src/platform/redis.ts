@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type ChainableCommander, Redis, type RedisOptions } from 'ioredis';
+import { LostReply } from '../ports/node-fleet.js';
 import type { Config } from './config.js';
 import type { Log } from './log.js';
 import { ProblemError, unavailable } from './problem.js';
@@ -151,7 +152,7 @@ export function isStoreAway(error: unknown): boolean {
 
 /** Whether an error is transient, caused by an absent dependency such as a restarting store rather than by the request. */
 export function isPassing(error: unknown): boolean {
-  return isStoreAway(error) || (error instanceof ProblemError && error.status >= 500);
+  return isStoreAway(error) || error instanceof LostReply || (error instanceof ProblemError && error.status >= 500);
 }
 
 /**

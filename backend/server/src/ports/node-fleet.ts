@@ -12,14 +12,15 @@ import type {
   ObservedApplications,
   Origin,
 } from '@orrery/contract';
-import { ProblemError } from '../platform/problem.js';
 
 export const FLEET = Symbol('NodeFleet');
 
 /** A call was sent and no answer came: whether the agent did what was asked is unknown. */
-export class LostReply extends ProblemError {
+export class LostReply extends Error {
+  override name = 'LostReply';
+
   constructor(node: string, why: string) {
-    super(502, `${node}: ${why}`);
+    super(`${node}: ${why}`);
   }
 }
 
@@ -58,7 +59,7 @@ export interface NodeFleet {
   /** The agent's last report about its applications; null: none. */
   observedApplications(node: string): ObservedApplications | null;
   /**
-   * Throws 502 if the agent is away or refuses, and `LostReply` if it does not answer in time, disconnects, or `signal` aborts
+   * Throws if the agent is away or refuses, and `LostReply` if it does not answer in time, disconnects, or `signal` aborts
    * before it has answered.
    */
   call(

@@ -90,22 +90,9 @@ export const SwitchOffload = z.strictObject({
 });
 export type SwitchOffload = z.infer<typeof SwitchOffload>;
 
-/** VNFD: what an NF is, needs and does to packets. Forms are generated from `config_schema` (JSON Schema 2020-12). */
-export const NfDescriptor = z.strictObject({
-  id: Name,
-  title: z.string().min(1).max(60).regex(/\S/, 'must not be blank'),
-  summary: z.string().max(240).regex(/^$|\S/, 'must not be blank').describe('empty: none'),
-  category: z.enum(['security', 'translation', 'measurement', 'traffic', 'forwarding']),
-  icon: z
-    .string()
-    .max(40)
-    .regex(/^[a-z0-9][a-z0-9-]*$/, 'must be the name of a Tabler icon')
-    .describe('name of a Tabler icon'),
-  version: z
-    .string()
-    .regex(/^\d{1,9}\.\d{1,9}\.\d{1,9}$/, 'must be a semantic version: three numbers of at most 9 digits'),
-  attributes: z.array(DerivedAttribute).max(8),
-  actions: z.strictObject({
+/** What an NF does to packets; what contradicts itself is refused. */
+const PacketActions = z
+  .strictObject({
     reads: PacketFields,
     writes: PacketFields,
     adds: PacketFields.default([]),
@@ -125,7 +112,32 @@ export const NfDescriptor = z.strictObject({
       .max(16)
       .optional()
       .describe('reasons of drops that its configuration asks for; drops for any other reason are losses'),
-  }),
+  })
+  .check(({ value: { writes, adds, removes, may_drop, answers }, issues }) => {
+    const refuse = (path: PropertyKey[], message: string) =>
+      issues.push({ code: 'custom', input: undefined, path, message });
+    if (answers && !may_drop) refuse(['answers'], 'must be false without `may_drop`: what it answers goes no further');
+    const length = writes.indexOf('length');
+    if (length >= 0 && adds.length + removes.length === 0)
+      refuse(['writes', length], 'needs a field in `adds` or `removes`: a length changes with bytes that come or go');
+  });
+
+/** VNFD: what an NF is, needs and does to packets. Forms are generated from `config_schema` (JSON Schema 2020-12). */
+export const NfDescriptor = z.strictObject({
+  id: Name,
+  title: z.string().min(1).max(60).regex(/\S/, 'must not be blank'),
+  summary: z.string().max(240).regex(/^$|\S/, 'must not be blank').describe('empty: none'),
+  category: z.enum(['security', 'translation', 'measurement', 'traffic', 'forwarding']),
+  icon: z
+    .string()
+    .max(40)
+    .regex(/^[a-z0-9][a-z0-9-]*$/, 'must be the name of a Tabler icon')
+    .describe('name of a Tabler icon'),
+  version: z
+    .string()
+    .regex(/^\d{1,9}\.\d{1,9}\.\d{1,9}$/, 'must be a semantic version: three numbers of at most 9 digits'),
+  attributes: z.array(DerivedAttribute).max(8),
+  actions: PacketActions,
   state: z.strictObject({
     kind: z.enum(['none', 'static', 'flow', 'aggregate']),
     key: FlowKey.describe('fields that identify an entry; rows of exported state begin with these columns'),

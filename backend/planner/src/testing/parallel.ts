@@ -31,7 +31,11 @@ export function arbitraryNf(id: string): fc.Arbitrary<NfDescriptor> {
       may_drop: fc.oneof(fc.constant(false), fc.constant(false), fc.boolean()),
       kind: fc.constantFrom('none', 'none', 'static', 'flow', 'aggregate'),
     })
-    .map(({ kind, ...actions }) => profiled(id, actions, kind as NfDescriptor['state']['kind']));
+    .map(({ kind, writes, ...rest }) => {
+      const resizes = rest.adds.length + rest.removes.length > 0;
+      const actions = { ...rest, writes: writes.filter((field) => field !== 'length' || resizes) };
+      return profiled(id, actions, kind as NfDescriptor['state']['kind']);
+    });
 }
 
 export function arbitraryChain(maxNfs: number): fc.Arbitrary<NfDescriptor[]> {

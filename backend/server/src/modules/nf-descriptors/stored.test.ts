@@ -13,8 +13,8 @@ const { actions } = nf;
 const about = { by: 'me', updated_ms: 1 };
 
 /** Of an NF that an earlier version stored so. */
-function read(differs: object) {
-  const text = JSON.stringify({ version: 1, revision: 3, value: { descriptor: { ...nf, ...differs }, ...about } });
+function read(differs: object, version = 1) {
+  const text = JSON.stringify({ version, revision: 3, value: { descriptor: { ...nf, ...differs }, ...about } });
   return decodeEntry(STORED_DESCRIPTORS, nf.id, text);
 }
 
@@ -32,8 +32,19 @@ describe('a described NF that an earlier version stored', () => {
       { actions: { ...actions, reads: Array(20).fill('payload') } },
       { actions: { ...actions, reads: ['payload'] } },
     ],
+    [
+      'that answers packets and drops none',
+      { return_traffic: true, actions: { ...actions, may_drop: false, answers: true } },
+      { return_traffic: true, actions: { ...actions, may_drop: true, answers: true } },
+    ],
+    [
+      'that changes lengths and neither adds nor removes bytes',
+      { actions: { ...actions, writes: ['length', 'payload'] } },
+      { actions: { ...actions, writes: ['length', 'payload'], adds: ['length'], removes: ['length'] } },
+    ],
   ])('%s stays in the catalogue', (_, stored, now) => {
-    expect(read(stored)).toEqual({ revision: 3, value: { descriptor: { ...nf, ...now }, ...about } });
+    for (const version of [1, 2])
+      expect(read(stored, version)).toEqual({ revision: 3, value: { descriptor: { ...nf, ...now }, ...about } });
   });
 
   it('is refused still where it never was one', () => {
@@ -44,7 +55,7 @@ describe('a described NF that an earlier version stored', () => {
   it('is written as it is now', () => {
     const entry = read({ icon: 'Shield' });
     const text = encodeEntry(STORED_DESCRIPTORS, entry);
-    expect(JSON.parse(text)).toMatchObject({ version: 2 });
+    expect(JSON.parse(text)).toMatchObject({ version: 3 });
     expect(decodeEntry(STORED_DESCRIPTORS, nf.id, text)).toEqual(entry);
   });
 });

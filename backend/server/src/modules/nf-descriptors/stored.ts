@@ -20,14 +20,14 @@ export const STORED_DESCRIPTORS: CollectionDefinition<StoredDescriptor> = {
   key: KEYS.nfDescriptors,
   noun: 'NF descriptor',
   schema: StoredDescriptor,
-  version: 2,
+  version: 3,
   migrate: (value) => migrated(value),
   idOf: ({ descriptor }) => descriptor.id,
   bound: { most: MAX_DESCRIPTORS, policy: 'refuse' },
 };
 
-/** What version 1 took more freely; all else is judged by the schema. */
-const Version1 = z.looseObject({
+/** What earlier versions took more freely; all else is judged by the schema. */
+const Earlier = z.looseObject({
   descriptor: z.looseObject({
     id: z.string(),
     title: z.string(),
@@ -39,16 +39,22 @@ const Version1 = z.looseObject({
       writes: z.array(z.string()),
       adds: z.array(z.string()).default([]),
       removes: z.array(z.string()).default([]),
+      may_drop: z.boolean(),
+      answers: z.boolean().optional(),
     }),
   }),
 });
 
-/** Version 1 took any icon and version number, blank texts, and a field of packets many times. */
+/**
+ * Version 1 took any icon and version number, blank texts, and a field of packets many times; version 2 an NF that answers packets
+ * and drops none, and one that changes lengths by no bytes: of each is now said what makes plans most careful.
+ */
 function migrated(value: unknown): unknown {
-  const read = Version1.safeParse(value);
+  const read = Earlier.safeParse(value);
   if (!read.success) return value;
   const { descriptor, ...about } = read.data;
   const { actions, icon, version } = descriptor;
+  const resizesUnsaid = actions.writes.includes('length') && actions.adds.length + actions.removes.length === 0;
   return {
     ...about,
     descriptor: {
@@ -61,8 +67,9 @@ function migrated(value: unknown): unknown {
         ...actions,
         reads: once(actions.reads),
         writes: once(actions.writes),
-        adds: once(actions.adds),
-        removes: once(actions.removes),
+        adds: resizesUnsaid ? ['length'] : once(actions.adds),
+        removes: resizesUnsaid ? ['length'] : once(actions.removes),
+        may_drop: actions.may_drop || actions.answers === true,
       },
     },
   };

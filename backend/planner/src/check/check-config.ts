@@ -28,6 +28,8 @@ export function checkConfig(definition: ChainDefinition, descriptors: Descriptor
 export interface Finding {
   readonly pointer: string;
   readonly message: string;
+  /** It is the schema that is wrong. Absent: the configuration. */
+  readonly isOfSchema?: true;
 }
 
 export function schemaFindings(
@@ -43,7 +45,7 @@ export function schemaFindings(
       : causes(errors).map(({ instanceLocation, error }) => ({ pointer: instanceLocation.slice(1), message: error }));
   } catch (cause) {
     const detail = cause instanceof Error ? cause.message : String(cause);
-    return [{ pointer: '', message: `the schema of "${descriptor.id}" cannot be used: ${detail}` }];
+    return [{ pointer: '', message: `the schema of "${descriptor.id}" cannot be used: ${detail}`, isOfSchema: true }];
   }
 }
 

@@ -89,6 +89,18 @@ it('names each field that is wrong', () => {
   );
 });
 
+it('names the field of the schema where that is wrong, not the default configuration', () => {
+  const schemaWith = (rule: object) =>
+    errorsOf((nf) => {
+      const { policy: _policy, ...others } = nf.config_schema.properties as Record<string, object>;
+      nf.config_schema = { ...nf.config_schema, properties: { ...others, policy: rule } };
+    });
+  const AT = '/config_schema/properties/policy';
+  expect(schemaWith({ type: 'strnig' })).toEqual([[`${AT}/type`, 'bad-schema']]);
+  expect(schemaWith({ type: 'integer', enum: ['accept', 'drop'] })).toEqual([[`${AT}/enum`, 'bad-schema']]);
+  expect(schemaWith({ $ref: '#/$defs/none' })).toEqual([['/config_schema', 'bad-schema']]);
+});
+
 it('compares versions by number', () => {
   expect([isNewer('1.10.0', '1.9.9'), isNewer('1.9.0', '1.10.0'), isNewer('1.0.0', '1.0.0')]).toEqual([
     true,

@@ -7,6 +7,7 @@ import {
   placeholdersOf,
 } from '@orrery/contract';
 import { schemaFindings } from '@orrery/planner';
+import { configSchemaErrors } from './config-schema.js';
 
 const PROGRAM = '/implementations/0/program';
 const SEEN_IN_CONTAINERS = ['/usr/', '/bin/', '/sbin/'];
@@ -36,10 +37,17 @@ export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
     ...forwardingErrors(program, descriptor),
     ...packetErrors(descriptor),
     ...scaleErrors(descriptor),
-    ...schemaFindings(descriptor, descriptor.default_config).map(({ pointer, message }) =>
-      at(`/default_config${pointer}`, message, 'bad-config'),
-    ),
+    ...configErrors(descriptor),
   ];
+}
+
+/** A schema that is wrong says nothing of the default configuration. */
+function configErrors(descriptor: NfDescriptor): FieldError[] {
+  const inSchema = configSchemaErrors(descriptor.config_schema);
+  if (inSchema.length > 0) return inSchema;
+  return schemaFindings(descriptor, descriptor.default_config).map(({ pointer, message, isOfSchema }) =>
+    isOfSchema ? at('/config_schema', message, 'bad-schema') : at(`/default_config${pointer}`, message, 'bad-config'),
+  );
 }
 
 /** Its container runs the program of its process. */

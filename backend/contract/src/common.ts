@@ -60,12 +60,11 @@ const IPV6 = [
 export const IpAddress = z
   .string()
   .regex(new RegExp(`^(${IPV4}|${IPV6})$`), 'must be an IPv4 address or a lower-case IPv6 address');
-export const IpPrefix = z
-  .string()
-  .regex(
-    new RegExp(`^(${IPV4}(/(3[0-2]|[12]?\\d))?|(${IPV6})(/(12[0-8]|1[01]\\d|[1-9]?\\d))?)$`),
-    'must be an IPv4 or lower-case IPv6 address or prefix such as 10.0.0.0/8 or 2001:db8::/32',
-  );
+const PREFIX = new RegExp(`^(${IPV4}(/(3[0-2]|[12]?\\d))?|(${IPV6})(/(12[0-8]|1[01]\\d|[1-9]?\\d))?)$`);
+const PREFIX_WORDS = 'must be an IPv4 or lower-case IPv6 address or prefix such as 10.0.0.0/8 or 2001:db8::/32';
+export const IpPrefix = z.string().regex(PREFIX, PREFIX_WORDS);
+/** The same in a list of terms, where a pointer does not tell of which field it is. */
+export const ipPrefixOf = (field: string) => z.string().regex(PREFIX, `${field} ${PREFIX_WORDS}`);
 export const MacAddress = z.string().regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/, 'must be a lower-case MAC address');
 export const Port = z.int().min(0).max(65535);
 

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { Id, IpPrefix, Port } from './common.js';
+import { Id, ipPrefixOf, Port } from './common.js';
 import { DIRECT_ATTRIBUTES, DirectAttribute, FLOW_SPACE, FlowRange } from './filter.js';
 
 const negated = { not: z.boolean().default(false) };
 
 /** A term about the key of a flow, in the direction in which the flow began. `not` negates the whole term. */
 export const FlowTerm = z.discriminatedUnion('field', [
-  z.strictObject({ field: z.literal('ip.src'), prefix: IpPrefix, ...negated }),
-  z.strictObject({ field: z.literal('ip.dst'), prefix: IpPrefix, ...negated }),
+  z.strictObject({ field: z.literal('ip.src'), prefix: ipPrefixOf('the source address'), ...negated }),
+  z.strictObject({ field: z.literal('ip.dst'), prefix: ipPrefixOf('the destination address'), ...negated }),
   z.strictObject({ field: z.literal('ip.proto'), value: z.int().min(0).max(255), ...negated }),
   z.strictObject({ field: z.literal('port.src'), lo: Port, hi: Port, ...negated }),
   z.strictObject({ field: z.literal('port.dst'), lo: Port, hi: Port, ...negated }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ALL_FLOWS, readFlowDraft } from './flow-draft.js';
+import { ALL_FLOWS, draftFieldAt, readFlowDraft } from './flow-draft.js';
 
 describe('the flows that are to move', () => {
   it('are all where nothing is typed', () => {
@@ -36,6 +36,23 @@ describe('the flows that are to move', () => {
     expect(hashed('[49152, 65536)').flows.hash).toMatchObject({ lo: 49_152, hi: 65_536 });
     for (const wrong of ['5-5', '9-3', '0-65537', '7', 'all']) expect(hashed(wrong).errors.hash).toMatch(/0-65536/);
     expect(readFlowDraft({ ...ALL_FLOWS, hash: '0-9' }).flows).toEqual({ match: [] });
+  });
+
+  it.each(['10.0.1.3/40', '10.0.1.300', '2001:db8::/129', '1.2.3', '::1::'])('are not those of %s', (src) => {
+    expect(Object.keys(readFlowDraft({ ...ALL_FLOWS, src }).errors)).toEqual(['src']);
+  });
+
+  it('may be typed in capitals', () => {
+    expect(readFlowDraft({ ...ALL_FLOWS, src: '2001:DB8::1' }).flows.match).toMatchObject([
+      { prefix: '2001:db8::1/128' },
+    ]);
+  });
+
+  it('are refused at the field also by the server', () => {
+    const { flows } = readFlowDraft({ ...ALL_FLOWS, dst: '10.0.2.0/24', dstPorts: '80' });
+    const at = (pointer: string) => draftFieldAt(pointer, flows);
+    expect(['/flows/match/0/prefix', '/flows/match/1', '/flows/hash/hi'].map(at)).toEqual(['dst', 'dstPorts', 'hash']);
+    expect(['/to', '/flows', '/flows/match/2/lo', '/flows/match'].map(at)).toEqual([null, null, null, null]);
   });
 
   it('are refused at the field', () => {

@@ -1,4 +1,4 @@
-import { FLOW_SPACE, type FlowSelector, type FlowTerm, type PlannedSplit } from '@orrery/contract';
+import { FLOW_SPACE, type FlowSelector, type FlowTerm, IpPrefix, type PlannedSplit } from '@orrery/contract';
 
 /** Which flows are to move, as it is typed; an empty field matches all. */
 export interface FlowDraft {
@@ -24,10 +24,10 @@ export function readFlowDraft(draft: FlowDraft, key: PlannedSplit['key'] = []): 
   const match: FlowTerm[] = [];
   const errors: ReadDraft['errors'] = {};
   const prefix = (field: 'ip.src' | 'ip.dst', name: 'src' | 'dst') => {
-    const text = draft[name].trim();
+    const text = draft[name].trim().toLowerCase();
     if (text === '') return;
     const whole = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`;
-    if (/^[0-9a-fA-F:.]+\/\d{1,3}$/.test(whole)) match.push({ field, prefix: whole, not: false });
+    if (IpPrefix.safeParse(whole).success) match.push({ field, prefix: whole, not: false });
     else errors[name] = 'An address or a prefix such as 10.0.1.0/24';
   };
   const ports = (field: 'port.src' | 'port.dst', name: 'srcPorts' | 'dstPorts') => {
@@ -47,6 +47,22 @@ export function readFlowDraft(draft: FlowDraft, key: PlannedSplit['key'] = []): 
   if (hash === null) errors.hash = `A range within 0-${FLOW_SPACE} such as 0-16384; its end is not included`;
   return { flows: { match, ...(hash && { hash: { key: [...key], ...hash } }) }, errors };
 }
+
+/** The field of the draft that an error of the server is of, by its pointer in a request with these flows; null: of none. */
+export function draftFieldAt(pointer: string, { match }: FlowSelector): keyof FlowDraft | null {
+  if (pointer.startsWith('/flows/hash')) return 'hash';
+  const [, index] = /^\/flows\/match\/(\d+)(\/|$)/.exec(pointer) ?? [];
+  const term = index === undefined ? undefined : match[Number(index)];
+  return term ? TYPED_AS[term.field] : null;
+}
+
+const TYPED_AS: Readonly<Record<FlowTerm['field'], keyof FlowDraft>> = {
+  'ip.src': 'src',
+  'ip.dst': 'dst',
+  'ip.proto': 'proto',
+  'port.src': 'srcPorts',
+  'port.dst': 'dstPorts',
+};
 
 /** Undefined: none is typed; null: it is none. */
 function hashRange(text: string): { lo: number; hi: number } | null | undefined {

@@ -2,7 +2,7 @@ import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
 import type { MigrateRequest, NfInstance, Operation, PlannedSplit } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call } from '../../../shared/api/client.js';
+import { ApiError, call } from '../../../shared/api/client.js';
 import { useOperation } from '../../../shared/api/queries.js';
 import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
@@ -10,7 +10,7 @@ import { Facts } from '../../../shared/ui/detail-panel.js';
 import { FormDialog } from '../../../shared/ui/form-dialog.js';
 import { FormTrouble, fieldErrorOf } from '../../../shared/ui/form-trouble.js';
 import { Reason } from '../../../shared/ui/reason.js';
-import { ALL_FLOWS, type FlowDraft, readFlowDraft } from './flow-draft.js';
+import { ALL_FLOWS, draftFieldAt, type FlowDraft, readFlowDraft } from './flow-draft.js';
 import classes from './move-flows.module.css';
 
 interface MoveFlowsDialogProps {
@@ -61,6 +61,11 @@ export default function MoveFlowsDialog({ from, targets, split, onChangeRanges, 
       set(value);
     };
   const editDraft = edit(setDraft);
+  const refusal = preview.error ?? move.error;
+  const refused = refusal instanceof ApiError ? refusal.errors : [];
+  const refusedAt = (name: keyof FlowDraft) =>
+    refused.find(({ pointer }) => draftFieldAt(pointer, flows) === name)?.detail;
+  const shown = refused.map(({ pointer }) => pointer).filter((pointer) => isShown(draftFieldAt(pointer, flows), split));
   const text = (name: keyof FlowDraft, label: string, placeholder: string, description?: string) => (
     <TextInput
       label={label}
@@ -68,11 +73,10 @@ export default function MoveFlowsDialog({ from, targets, split, onChangeRanges, 
       inputWrapperOrder={['label', 'input', 'description', 'error']}
       placeholder={placeholder}
       value={draft[name]}
-      error={errors[name]}
+      error={errors[name] ?? refusedAt(name)}
       onChange={({ currentTarget: { value } }) => editDraft({ ...draft, [name]: value })}
     />
   );
-  const refusal = preview.error ?? move.error;
   const counted = preview.data;
   const isWrong = Object.keys(errors).length > 0;
   if (move.data) return <MoveProgress from={from.id} to={to} operationId={move.data.id} onClose={onClose} />;
@@ -82,7 +86,7 @@ export default function MoveFlowsDialog({ from, targets, split, onChangeRanges, 
       title={`Move flows of ${from.id}`}
       onClose={onClose}
       onSubmit={() => !isWrong && (counted ? move : preview).mutate(request)}
-      trouble={<Refused error={refusal} onChangeRanges={canSteer ? onChangeRanges : null} />}
+      trouble={<Refused error={refusal} shown={shown} onChangeRanges={canSteer ? onChangeRanges : null} />}
       action={
         <Button
           type="submit"
@@ -118,6 +122,7 @@ export default function MoveFlowsDialog({ from, targets, split, onChangeRanges, 
           label="Protocol"
           value={draft.proto}
           data={PROTOCOLS}
+          error={refusedAt('proto')}
           onChange={({ currentTarget: { value } }) => editDraft({ ...draft, proto: value })}
         />
         {split &&
@@ -171,14 +176,21 @@ function ChangeRanges({ onClick }: { readonly onClick: (() => void) | null }) {
 
 interface RefusedProps {
   readonly error: Error | null;
+  /** Pointers of what is told at its field. */
+  readonly shown: readonly string[];
   readonly onChangeRanges: (() => void) | null;
 }
 
+/** Whether the dialog has the field: that of the hash only where flows are split. */
+function isShown(field: keyof FlowDraft | null, split: PlannedSplit | null): boolean {
+  return field !== null && (field !== 'hash' || split !== null);
+}
+
 /** Why the move was refused. What the split is in the way of may be done by its ranges. */
-function Refused({ error, onChangeRanges }: RefusedProps) {
+function Refused({ error, shown, onChangeRanges }: RefusedProps) {
   return (
     <>
-      <FormTrouble error={error} shown={[]} />
+      <FormTrouble error={error} shown={shown} />
       {fieldErrorOf(error, '/steer') && onChangeRanges && <ChangeRanges onClick={onChangeRanges} />}
     </>
   );

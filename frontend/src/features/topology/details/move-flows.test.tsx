@@ -116,6 +116,20 @@ describe('a move of flows', { timeout: 60_000 }, () => {
     expect(progress.textContent).toContain('Copied againat least 2');
   });
 
+  it('shows what the server refuses of an address at its field', async () => {
+    const detail = 'flows of monitor are not known by ip.dst';
+    const { dialog } = show(() => {
+      const errors = [{ pointer: '/flows/match/0/field', detail }];
+      throw new ApiError({ type: 'about:blank', title: 'Unprocessable', status: 422, detail, errors });
+    });
+    const field = within(dialog).getByLabelText('To address or prefix');
+    await userEvent.type(field, '10.0.2.0/24');
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    await waitFor(() => expect(field.getAttribute('aria-invalid')).toBe('true'));
+    expect(within(dialog).getByText(detail)).toBeTruthy();
+    expect(dialog.textContent).not.toContain('/flows/match');
+  });
+
   it('that cannot be made says why, and one of no flow is not offered', async () => {
     let refuses = true;
     const { dialog } = show(() => {

@@ -3,9 +3,12 @@ import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { endAfterTest, nestDeeply, scratchDirectory, until } from '../../testing/scratch.js';
-import { deletedUse, diskUse } from './disk-use.js';
+import * as use from './disk-use.js';
 
 const KIB = 1024;
+
+const diskUse = async (...of: Parameters<typeof use.diskUse>) => (await use.diskUse(...of)).bytes;
+const deletedUse = async (...of: Parameters<typeof use.deletedUse>) => (await use.deletedUse(...of)).bytes;
 
 it('counts what files take on disk, each once, wherever they are below a folder', async () => {
   const folder = scratchDirectory();
@@ -48,4 +51,24 @@ it('finds what processes have deleted and still write to', async () => {
   await until('it is deleted', async () => (await found()) >= 100 * KIB);
   expect(await found()).toBeLessThan(150 * KIB);
   expect(await deletedUse('/proc', [child.pid!])).toBe(0);
+});
+
+/** Opens a file where no path reaches, writes 100 KiB to it and deletes it. */
+const DEEP = `
+import os, sys, time
+os.chdir(sys.argv[1])
+for _ in range(30):
+    os.mkdir('d' * 200)
+    os.chdir('d' * 200)
+f = open('gone', 'wb', buffering=0)
+f.write(b'x' * 102400)
+os.remove('gone')
+time.sleep(60)
+`;
+
+it('finds what was deleted where no path reaches', async () => {
+  const folder = scratchDirectory();
+  const child = spawn('/usr/bin/python3', ['-c', DEEP, folder], { stdio: 'ignore' });
+  endAfterTest(() => child.pid);
+  await until('it is deleted', async () => (await deletedUse(folder, [child.pid!])) >= 100 * KIB);
 });

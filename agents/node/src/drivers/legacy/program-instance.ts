@@ -64,6 +64,11 @@ export class ProgramInstance implements RunningInstance {
     return this.observation.disk?.used_bytes ?? null;
   }
 
+  /** Why that is not known; null: all could be read. */
+  get disk_unread(): string | null {
+    return this.observation.disk?.unread ?? null;
+  }
+
   get isSilent(): boolean {
     return this.heartbeat?.isSilent ?? false;
   }

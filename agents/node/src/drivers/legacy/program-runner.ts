@@ -190,7 +190,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
   private async makeRoom({ record, program }: Housed): Promise<void> {
     const { files } = this.folders(record);
     const limit_bytes = diskLimitOf(program);
-    if (!program.command || (await diskUse(files, limit_bytes)) < limit_bytes) return;
+    if (!program.command || (await diskUse(files, limit_bytes)).bytes < limit_bytes) return;
     this.excesses.set(record.instance_id, this.excessesOf(record.instance_id) + 1);
     log('warning', `${record.instance_id}: ${tooMuchOnDisk(limit_bytes)}`);
     await emptyFolder(files);
@@ -202,7 +202,8 @@ export class ProgramRunner implements Runner<ProgramInstance> {
 
   private diskOf(id: string, program: LegacyProgram, running: ProgramInstance | null) {
     const used_bytes = running?.disk_bytes ?? null;
-    return { used_bytes, limit_bytes: diskLimitOf(program), excesses: this.excessesOf(id) };
+    const unread = running?.disk_unread ?? null;
+    return { used_bytes, unread, limit_bytes: diskLimitOf(program), excesses: this.excessesOf(id) };
   }
 
   /** How a program ended, in words. */

@@ -11,7 +11,7 @@ import { indexDescriptors } from '../check/attributes.js';
 import type { Path } from '../check/paths.js';
 import { threeDigits } from '../figures.js';
 import { CORE_BUDGET } from '../igraph/sizing.js';
-import { costOf } from '../slo/instance-cost.js';
+import { costOfNode, reassemblies } from '../slo/instance-cost.js';
 import { hopDelay, serviceUs } from '../slo/latency.js';
 import { coreKey, coreUse, type PlacedInput } from '../slo/placed.js';
 import { type ChainAnswer, chain } from './chain.js';
@@ -94,8 +94,9 @@ function networkOf(input: PlacedInput, chain: PlannedChain, path: Path) {
   const own = nfInstances(input.graph).filter(
     ({ chain_id, node_id }) => chain_id === chain.chain_id && path.nodes.includes(node_id),
   );
+  const places = reassemblies(input.graph, input.descriptors);
   const instances = own.map((it, node): ChainInstance => {
-    const cost = costOf(it, catalogue.get(it.nf)!, input.infrastructure, chain.definition);
+    const cost = costOfNode(it, catalogue, input.infrastructure, chain.definition, places.has(it.id));
     const use = busy.get(coreKey(it))!;
     const spare = it.core_share > 0 ? (Math.max(0, CORE_BUDGET - use) * it.load_bps) / it.core_share : FLOW_BPS;
     return {

@@ -1,5 +1,6 @@
 import type { ChainDefinition, CostProfile, NfDescriptor } from '@orrery/contract';
-import { effectiveConfig } from './implementation.js';
+import { costSum, STREAM_READING } from '../stream-costs.js';
+import { effectiveConfig, readsStreams } from './implementation.js';
 
 /** The contract's bounds of a cost. */
 const CYCLES_PER_PACKET = { least: 0.001, most: 1e9 };
@@ -11,11 +12,19 @@ export function configuredNf(
   { nodes }: Pick<ChainDefinition, 'nodes'>,
   nodeId: string,
 ): NfDescriptor {
-  const { implementations } = descriptor;
-  if (!implementations.some(({ cost }) => cost.scales_with)) return descriptor;
+  const { implementations, bytestream } = descriptor;
+  if (!bytestream && !implementations.some(({ cost }) => cost.scales_with)) return descriptor;
   const node = nodes.find(({ id }) => id === nodeId);
-  const config = effectiveConfig(descriptor, node?.kind === 'nf' ? node.config : {});
-  return { ...descriptor, implementations: implementations.map((it) => ({ ...it, cost: scaled(it.cost, config) })) };
+  const own = node?.kind === 'nf' ? node.config : {};
+  const config = effectiveConfig(descriptor, own);
+  const reads = readsStreams(descriptor, own);
+  return {
+    ...descriptor,
+    implementations: implementations.map((it) => {
+      const cost = scaled(it.cost, config);
+      return { ...it, cost: reads && it.driver === 'engine' ? costSum(cost, STREAM_READING) : cost };
+    }),
+  };
 }
 
 function scaled(cost: CostProfile, config: Readonly<Record<string, unknown>>): CostProfile {

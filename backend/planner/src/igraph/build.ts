@@ -12,6 +12,7 @@ import { readsStreams } from '../check/implementation.js';
 import { directFields } from '../check/resolve-filter.js';
 import { COPY, MERGE } from '../engine-costs.js';
 import { grouped } from '../grouped.js';
+import { costSum, REASSEMBLY } from '../stream-costs.js';
 import { askedSplit, rangesOf } from './asked-split.js';
 import type { ChainForm, FormEdge, FormNode } from './chain-form.js';
 import { portion, WHOLE_RANGE } from './flow-range.js';
@@ -111,6 +112,8 @@ interface SplitNode extends CountedNode {
   readonly scheduled: boolean;
   /** It reads TCP streams that the engine reassembles. */
   readonly readsStreams: boolean;
+  /** A node before it does. */
+  readonly behindReader: boolean;
   readonly cyclesPerPacket: number;
   readonly memory_bytes: number;
 }
@@ -142,6 +145,7 @@ function splitNodes(
         implementation: null,
         scheduled: false,
         readsStreams: false,
+        behindReader: isBehindReader(upstream),
         ...one,
         cyclesPerPacket: cycles,
         memory_bytes: 0,
@@ -153,19 +157,27 @@ function splitNodes(
     const cost = costOnCore(descriptor, implementation.driver);
     const counted = countNf(node, descriptor, upstream, chainForm, catalogue, conflicts);
     const { partition } = counted;
+    const reads =
+      implementation.driver === 'engine' && readsStreams(descriptor, configOf(chainForm, node.node.node_id));
+    // Where others of the chain stand is not known yet: they read what the first has had reassembled.
+    const reassembles = reads && !isBehindReader(upstream);
     split.set(id, {
       ...counted,
       ...(partition.kind === 'follow' ? { ranges: split.get(partition.origin)!.ranges } : {}),
       node,
       implementation,
       scheduled: isPlanned(chain.schedule),
-      readsStreams:
-        implementation.driver === 'engine' && readsStreams(descriptor, configOf(chainForm, node.node.node_id)),
-      cyclesPerPacket: cyclesPerPacket(cost, bytes),
+      readsStreams: reads,
+      behindReader: isBehindReader(upstream),
+      cyclesPerPacket: cyclesPerPacket(reassembles ? costSum(cost, REASSEMBLY) : cost, bytes),
       memory_bytes: cost.memory_bytes,
     });
   }
   return split;
+}
+
+function isBehindReader(upstream: readonly (SplitNode | null)[]): boolean {
+  return upstream.some((it) => it !== null && (it.readsStreams || it.behindReader));
 }
 
 function configOf({ chain: { definition } }: ChainForm, nodeId: string): Readonly<Record<string, unknown>> {

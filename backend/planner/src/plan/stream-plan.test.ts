@@ -1,5 +1,8 @@
 import { type Execution, nfInstances, Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import { packetRate } from '../igraph/sizing.js';
+import { latencyOf } from '../slo/latency.js';
+import { REASSEMBLY, STREAM_READING } from '../stream-costs.js';
 import { chainOf } from '../testing/chains.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
@@ -64,6 +67,34 @@ describe('a chain whose NFs read TCP streams', () => {
     expect(made.feasible).toBe(true);
     expect(reassembling(made)).toEqual([]);
     expect(reassembling(plan('packets', 'streams', { 'server-1': ABLE }))).toEqual(['p.b.0']);
+  });
+
+  it('is predicted with the cycles of one reassembly and of each search of a stream', () => {
+    const able = { 'server-2': ABLE };
+    const latencyUs = (made: Plan) => {
+      const { graph, chains } = made;
+      const latency = latencyOf(
+        { graph, chains, descriptors: [DETECTOR, FILTER], infrastructure: rack({ servers: 2, cores: 4, ghz: 1 }) },
+        'p-1',
+      );
+      return latency.mean_us;
+    };
+    const cyclesOf = (made: Plan) =>
+      nfInstances(made.graph).map(({ node_id, core_share, load_bps }) => [
+        node_id,
+        Math.round((core_share * 1e9) / packetRate(load_bps, made.chains[0]!.definition.traffic_class.packet_bytes)),
+      ]);
+    const plain = new Map(cyclesOf(plan('packets', 'packets', able)) as [string, number][]);
+    const streams = new Map(cyclesOf(plan('streams', 'streams', able)) as [string, number][]);
+    const more = (id: string) => streams.get(id)! - plain.get(id)!;
+    expect(more('filter')).toBe(0);
+    expect(more('a')).toBe(REASSEMBLY.cycles_per_packet + STREAM_READING.cycles_per_packet);
+    expect(more('b')).toBe(STREAM_READING.cycles_per_packet);
+    const added_us = latencyUs(plan('streams', 'streams', able)) - latencyUs(plan('packets', 'packets', able));
+    const cycles = REASSEMBLY.cycles_per_packet + 2 * STREAM_READING.cycles_per_packet;
+    // At 1 GHz, and a little more on cores that do other work.
+    expect(added_us * 1000).toBeGreaterThan(cycles * 0.99);
+    expect(added_us * 1000).toBeLessThan(cycles * 1.6);
   });
 
   it('is refused where no engine reassembles', () => {

@@ -1,9 +1,18 @@
-import type { ChainDefinition, CostProfile, Infrastructure, Instance, NfDescriptor } from '@orrery/contract';
+import type {
+  ChainDefinition,
+  CostProfile,
+  Infrastructure,
+  Instance,
+  InstanceGraph,
+  NfDescriptor,
+} from '@orrery/contract';
 import { costOnCore } from '../check/assigned-implementation.js';
 import { configuredNf } from '../check/configured-nf.js';
 import { boardImplementation, slotTimeUs } from '../check/implementation.js';
 import { COPY, MERGE, QUEUE } from '../engine-costs.js';
 import type { PlacedNode } from '../igraph/graph.js';
+import { bytestreams } from '../lower/bytestreams.js';
+import { costSum, REASSEMBLY } from '../stream-costs.js';
 
 /**
  * What an instance costs its core, with the fixed time that each packet takes: for one in a slot the board's own latency
@@ -30,7 +39,23 @@ export function costOfNode(
   catalogue: ReadonlyMap<string, NfDescriptor>,
   infrastructure: Pick<Infrastructure, 'boards'>,
   definition: Pick<ChainDefinition, 'nodes' | 'traffic_class'>,
+  /** TCP streams are reassembled in front of it. */
+  reassembles: boolean,
 ): CostProfile {
-  if (node.kind === 'nf') return costOf(node, catalogue.get(node.nf)!, infrastructure, definition);
-  return { ...ENGINE_COSTS[node.kind], memory_bytes: 0, base_latency_us: 0 };
+  const cost =
+    node.kind === 'nf'
+      ? costOf(node, catalogue.get(node.nf)!, infrastructure, definition)
+      : { ...ENGINE_COSTS[node.kind], memory_bytes: 0, base_latency_us: 0 };
+  return reassembles ? costSum(cost, REASSEMBLY) : cost;
+}
+
+const KNOWN_PLACES = new WeakMap<InstanceGraph, ReadonlySet<string>>();
+
+/** Nodes of a placed graph in front of which TCP streams are reassembled; found once for each graph. */
+export function reassemblies(graph: InstanceGraph, descriptors: readonly NfDescriptor[]): ReadonlySet<string> {
+  const known = KNOWN_PLACES.get(graph);
+  if (known) return known;
+  const places = bytestreams(graph, descriptors);
+  KNOWN_PLACES.set(graph, places);
+  return places;
 }

@@ -14,7 +14,7 @@ import { grouped } from '../grouped.js';
 import { inOrder, type PlacedNode } from '../igraph/graph.js';
 import { partOf } from '../igraph/parts.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
-import { costOfNode } from './instance-cost.js';
+import { costOfNode, reassemblies } from './instance-cost.js';
 import { later, type Moments, minus, mixture, NO_TIME, plus } from './moments.js';
 import { type Overheads, overheadsOf, type Spread } from './overhead.js';
 import { coreKey, coreUse, type PlacedInput } from './placed.js';
@@ -81,8 +81,9 @@ export function latencyOf(
 function workOf(input: LatencyInput, definition: ChainDefinition, busy: ReadonlyMap<string, number>) {
   const catalogue = indexDescriptors(input.descriptors);
   const ghz = clocksByServer(input.infrastructure);
+  const places = reassemblies(input.graph, input.descriptors);
   return (node: PlacedNode): Moments => {
-    const cost = costOfNode(node, catalogue, input.infrastructure, definition);
+    const cost = costOfNode(node, catalogue, input.infrastructure, definition, places.has(node.id));
     const service = serviceUs(cost, definition.traffic_class.packet_bytes, ghz.get(node.server)!);
     const sojourn = service / (1 - Math.min(0.999, busy.get(coreKey(node))!));
     const fixed = cost.base_latency_us;

@@ -83,7 +83,11 @@ export const Split = PlannedSplit.extend({
   targets: z.array(
     z.strictObject({
       ...PlannedSplit.shape.targets.element.shape,
-      share: z.number().min(0).max(1).describe('of the flow space'),
+      share: z
+        .number()
+        .min(0)
+        .max(1)
+        .describe('of the hash range: how many flows and packets that is depends on the traffic'),
       pps: Measured.describe('packets that the split sends there'),
       live_share: z.number().min(0).max(1).nullable().describe('of the packets of the split; null also: no packets'),
       flows: Measured.describe('tracked, in progress'),

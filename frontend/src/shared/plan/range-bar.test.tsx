@@ -40,7 +40,7 @@ it('says over which time packets and rates are averaged, and names each target i
   render(<RangeBar label="e1" parts={parts} windowS={5} liveShareOf={() => '50'} rateOf={() => '7'} />);
   expect(screen.getAllByRole('columnheader').map(({ textContent }) => textContent)).toEqual([
     'Target',
-    'Flows',
+    'Hash range',
     'Packets, 5\u00a0s',
     'Rate, 5\u00a0s',
   ]);

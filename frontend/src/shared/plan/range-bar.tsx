@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { quantityText } from '../format/quantity.js';
 import { BrokenName } from '../ui/broken-name.js';
 import classes from './range-bar.module.css';
-import { type SplitPart, shareOfFlows } from './splits.js';
+import { type SplitPart, shareOfHash } from './splits.js';
 
 interface RangeBarProps {
   /** What is split, for a screen reader. */
@@ -22,7 +22,7 @@ interface RangeBarProps {
 const COLOURS = 6;
 export const colourOf = (index: number) => `var(--o-series-${(index % COLOURS) + 1})`;
 
-/** The ranges of a hash by target, to scale, with the share of flows, the rate and the exceptions of each. */
+/** The ranges of a hash by target, to scale, with their share of the hash range, the rate and the exceptions of each. */
 export function RangeBar({ label, parts, rateOf, windowS, exceptionsOf, liveShareOf }: RangeBarProps) {
   const during = windowS === undefined ? '' : `, ${windowS}\u00a0s`;
   const mean = windowS === undefined ? undefined : `Mean of the last ${windowS} s, counted where the flows are split`;
@@ -52,7 +52,9 @@ export function RangeBar({ label, parts, rateOf, windowS, exceptionsOf, liveShar
         <thead>
           <tr>
             <th scope="col">Target</th>
-            <th scope="col">Flows</th>
+            <th scope="col" title="Share of the hash range; how many flows and packets that is depends on the traffic">
+              Hash range
+            </th>
             {liveShareOf && (
               <th scope="col" title={mean}>
                 Packets{during}
@@ -76,7 +78,7 @@ export function RangeBar({ label, parts, rateOf, windowS, exceptionsOf, liveShar
                 <BrokenName name={part.to} /> <span className="muted">{part.server}</span>
               </td>
               <td title={part.ranges.map(({ lo, hi }) => `[${lo}, ${hi})`).join(', ')}>
-                {quantityText('share', shareOfFlows(part.ranges))}
+                {quantityText('share', shareOfHash(part.ranges))}
               </td>
               {liveShareOf && <td>{liveShareOf(part)}</td>}
               <td>{rateOf(part)}</td>

@@ -1,6 +1,6 @@
 import type { GraphEdge, Plan } from '@orrery/contract';
 import { expect, it } from 'vitest';
-import { shareOfFlows, splitsOf } from './splits.js';
+import { shareOfHash, splitsOf } from './splits.js';
 
 const edge = (from: string, to: string, lo: number, hi: number, more: Partial<GraphEdge> = {}) =>
   ({
@@ -32,7 +32,7 @@ it('has each target once with all of its ranges, and no output with one target',
   const [split, ...others] = splitsOf(plan, 'ids');
   expect(others).toEqual([]);
   expect(split).toMatchObject({ id: 'web.e1', key: ['ip.src'] });
-  expect(split!.parts.map(({ to, ranges }) => [to, ranges.length, shareOfFlows(ranges)])).toEqual([
+  expect(split!.parts.map(({ to, ranges }) => [to, ranges.length, shareOfHash(ranges)])).toEqual([
     ['nat.0', 2, 0.5],
     ['nat.1', 1, 0.5],
   ]);

@@ -32,7 +32,7 @@ export function splitsOf({ graph }: Pick<Plan, 'graph'>, id: string): Split[] {
   });
 }
 
-/** Share of all flows that the ranges hold. */
-export function shareOfFlows(ranges: readonly FlowRange[]): number {
+/** Share of the hash range that the ranges hold: of flows only where there are many, of packets by no means. */
+export function shareOfHash(ranges: readonly FlowRange[]): number {
   return ranges.reduce((sum, { lo, hi }) => sum + hi - lo, 0) / FLOW_SPACE;
 }

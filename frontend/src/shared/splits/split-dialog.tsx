@@ -7,7 +7,7 @@ import { PlanDialog } from '../chain/plan-dialog.js';
 import { planOptionsOf } from '../chain/plan-options.js';
 import { CHANGED_BY_DEPLOYING } from '../chain/use-chain-actions.js';
 import { quantityText } from '../format/quantity.js';
-import { shareOfFlows } from '../plan/splits.js';
+import { shareOfHash } from '../plan/splits.js';
 import { FormTrouble } from '../ui/form-trouble.js';
 import { notifyError } from '../ui/notify.js';
 import { RangeEditor } from './range-editor.js';
@@ -111,7 +111,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
         </Button>
         <span className="muted">
           {rangesOf(cut)
-            .map((range, i) => `${instances[i]} ${quantityText('share', shareOfFlows([range]))}`)
+            .map((range, i) => `${instances[i]} ${quantityText('share', shareOfHash([range]))} of the hash range`)
             .join(', ')}
         </span>
       </div>

@@ -100,6 +100,9 @@ describe('the ranges of a running NF', { timeout: 60_000 }, () => {
     const border = within(dialog).getByRole('slider', { name: 'Border between web.ids.0 and web.ids.1' });
     fireEvent.keyDown(border, { key: 'ArrowRight', shiftKey: true });
     expect(border.getAttribute('aria-valuenow')).toBe('36864');
+    expect(dialog.textContent).toMatch(
+      /web\.ids\.0 56\.3\s%\sof the hash range, web\.ids\.1 43\.8\s%\sof the hash range/,
+    );
     expect(bodies).toEqual([]);
     await userEvent.click(within(dialog).getByRole('button', { name: 'Show the plan' }));
     const ranges = [

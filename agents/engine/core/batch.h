@@ -5,8 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 namespace orrery {
 
@@ -41,13 +39,6 @@ struct alignas(64) Batch {
 // Most packets that may wait at one input of a module within a pass. A module that emits more than it took, such as a
 // duplicator, is limited by this; what is beyond is dropped as `emit_overflow`.
 constexpr uint32_t kMaxPending = 1024;
-
-// Packets that wait at an input of a module for their turn in the pass: the first batch, which changes hands with that
-// of the module before where it can (Pass::emit_all), and what is beyond it, in order; only duplicators send that much.
-struct Pending {
-  std::unique_ptr<Batch> first = std::make_unique<Batch>();
-  std::vector<rte_mbuf*> more;
-};
 
 // What becomes of a packet in a module: out of gate `index`, or dropped for the reason `index`.
 struct Fate {

@@ -88,23 +88,23 @@ nlohmann::json to_json(const ModuleReading& m) {
   return out;
 }
 
-bool leads_to_same(const Output& a, const Output& b) {
-  if (a.to == nullptr || b.to == nullptr) return a.to == b.to;
-  return a.to->name == b.to->name && a.pending - a.to->pending.data() == b.pending - b.to->pending.data();
+bool leads_to_same(const Input* a, const Input* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->node->name == b->node->name && a->index == b->index;
 }
 
-Output output_at(const Node& node, size_t gate) {
-  return gate < node.outputs.size() ? node.outputs[gate] : Output{};
+const Input* output_at(const Node& node, size_t gate) {
+  return gate < node.outputs.size() ? node.outputs[gate] : nullptr;
 }
 
 GateMap gate_map(const Node& from, const Node& to) {
   GateMap map(kMaxGates, kGateGone);
   for (size_t gate = 0; gate < map.size(); ++gate) {
-    const Output old = output_at(from, gate);
+    const Input* old = output_at(from, gate);
     if (leads_to_same(old, output_at(to, gate))) {
       map[gate] = static_cast<uint16_t>(gate);
-    } else if (old.to != nullptr) {
-      const auto same = [&](const Output& output) { return leads_to_same(old, output); };
+    } else if (old != nullptr) {
+      const auto same = [&](const Input* output) { return leads_to_same(old, output); };
       const auto found = std::ranges::find_if(to.outputs, same);
       if (found != to.outputs.end()) map[gate] = static_cast<uint16_t>(found - to.outputs.begin());
     }
@@ -334,7 +334,7 @@ nlohmann::json Engine::set_split(const std::string& module, const nlohmann::json
   const std::unique_ptr<SplitChange> change = splitter.prepare(ranges, keep_flows);
   const Node& node = node_of(module);
   for (size_t i = 0; i < ranges.size(); ++i)
-    if (output_at(node, ranges[i]["gate"].get<size_t>()).to == nullptr)
+    if (output_at(node, ranges[i]["gate"].get<size_t>()) == nullptr)
       throw EngineError("invalid-config", "/ranges/" + std::to_string(i) + "/gate", "this gate has no link");
   {
     Parked parked(*this);
@@ -350,7 +350,7 @@ nlohmann::json Engine::set_split(const std::string& module, const nlohmann::json
 nlohmann::json Engine::hold_flows(const std::string& module, JsonFields& params) {
   Splitter& splitter = splitter_of(module);
   std::unique_ptr<SplitHold> hold = splitter.prepare_hold(params);
-  if (output_at(node_of(module), hold->to()).to == nullptr)
+  if (output_at(node_of(module), hold->to()) == nullptr)
     throw EngineError("invalid-config", "/to", "this gate has no link");
   bool taken = false;
   {

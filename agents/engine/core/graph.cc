@@ -45,6 +45,19 @@ class PortFinder {
   std::set<std::pair<const Port*, ModuleKind::PortUse>> used_;
 };
 
+std::unique_ptr<Node> make_node(const std::string& name, const ModuleKind& kind) {
+  auto node = std::make_unique<Node>();
+  node->name = name;
+  node->kind = &kind;
+  node->outputs.resize(kind.gates);
+  node->inputs.resize(kind.inputs);
+  for (size_t i = 0; i < node->inputs.size(); ++i) {
+    node->inputs[i].node = node.get();
+    node->inputs[i].index = static_cast<uint8_t>(i);
+  }
+  return node;
+}
+
 // Where packets on the link go in: at the module itself, or at the inlet of the worker that runs the link's start.
 Node* entry(Graph& graph, const GraphSpec& spec, const LinkSpec& link, const std::vector<Waker*>& wakers) {
   Node* to = graph.nodes[link.to].get();
@@ -53,10 +66,7 @@ Node* entry(Graph& graph, const GraphSpec& spec, const LinkSpec& link, const std
   if (to->kind->role != ModuleKind::Role::kQueue || worker == kNoWorker || worker == consumer) return to;
   for (const Inlet& inlet : graph.inlets)
     if (inlet.queue == to && inlet.worker == worker) return inlet.node.get();
-  auto node = std::make_unique<Node>();
-  node->name = to->name;
-  node->kind = to->kind;
-  node->pending.resize(to->kind->inputs);
+  std::unique_ptr<Node> node = make_node(to->name, *to->kind);
   node->module = static_cast<TaskModule&>(*to->module).make_inlet(*wakers[consumer]);
   graph.inlets.push_back({std::move(node), to, worker});
   return graph.inlets.back().node.get();
@@ -69,10 +79,10 @@ std::vector<Node*> modules_of(const Graph& graph, Node& task) {
   for (size_t i = 0; i < found.size(); ++i) {
     // What is in a queue goes on in another pass.
     if (i > 0 && found[i]->kind->role == ModuleKind::Role::kQueue) continue;
-    for (const Output& output : found[i]->outputs) {
-      if (output.to == nullptr || seen[output.to->rank]) continue;
-      seen[output.to->rank] = true;
-      found.push_back(output.to);
+    for (const Input* output : found[i]->outputs) {
+      if (output == nullptr || seen[output->node->rank]) continue;
+      seen[output->node->rank] = true;
+      found.push_back(output->node);
     }
   }
   return found;
@@ -107,10 +117,7 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
   for (size_t i = 0; i < spec.modules.size(); ++i) {
     const ModuleSpec& module = spec.modules[i];
     const std::string pointer = "/modules/" + std::to_string(i) + "/config";
-    auto node = std::make_unique<Node>();
-    node->name = module.name;
-    node->kind = module.kind;
-    node->pending.resize(module.kind->inputs);
+    std::unique_ptr<Node> node = make_node(module.name, *module.kind);
     const Node* former = old == nullptr ? nullptr : predecessor(*old, module.name, *module.kind);
     const ModuleContext context{
         .config = module.config,
@@ -128,13 +135,18 @@ std::unique_ptr<Graph> build_graph(const GraphSpec& spec, const Graph* old, rte_
   }
 
   for (const LinkSpec& link : spec.links) {
-    std::vector<Output>& outputs = graph->nodes[link.from]->outputs;
-    if (outputs.size() <= link.gate) outputs.resize(link.gate + 1u);
     Node* to = entry(*graph, spec, link, wakers);
-    outputs[link.gate] = {to, &to->pending[link.input]};
+    graph->nodes[link.from]->outputs[link.gate] = &to->inputs[link.input];
   }
   graph->by_rank = run_order(*graph);
-  for (size_t rank = 0; rank < graph->by_rank.size(); ++rank) graph->by_rank[rank]->rank = static_cast<uint32_t>(rank);
+  uint32_t rank = 0;
+  for (Node* node : graph->by_rank) {
+    node->rank = rank++;
+    for (Input& input : node->inputs) {
+      input.turn = static_cast<uint32_t>(graph->by_turn.size());
+      graph->by_turn.push_back(&input);
+    }
+  }
   graph->shares.resize(wakers.size());
   for (const TaskSpec& task : spec.tasks) graph->shares[task.worker].tasks.push_back(graph->nodes[task.module].get());
   for (size_t m = 0; m < spec.modules.size(); ++m)

@@ -18,10 +18,15 @@ namespace orrery {
 
 struct Node;
 
-// Where a gate leads.
-struct Output {
-  Node* to = nullptr;
-  Pending* pending = nullptr;  // of the input; null where nobody is
+// An input of a module in its place, where packets wait for their turn in the pass: the first batch, which changes
+// hands with that of the module before where it can (Pass::emit_all), and what is beyond it, in order; only duplicators
+// send that much. Used by its one worker only, empty between passes.
+struct Input {
+  Node* node = nullptr;
+  uint8_t index = 0;  // among the module's inputs
+  uint32_t turn = 0;  // position in Graph::by_turn
+  std::unique_ptr<Batch> first = std::make_unique<Batch>();
+  std::vector<rte_mbuf*> more;
 };
 
 // Passes of a task of which only the whole was timed, since the last one that timed each module.
@@ -37,10 +42,10 @@ struct Node {
   const ModuleKind* kind = nullptr;
   std::unique_ptr<Module> module;
   bool takes_common_meta = false;  // of the module
-  std::vector<Output> outputs;     // by gate; a gate without a link has none
-  uint32_t rank = 0;               // position in Graph::by_rank
-  std::vector<Pending> pending;    // by input; used by its one worker only, empty between passes
-  Unmeasured unmeasured;           // of a task; used by its one worker only
+  std::vector<Input*> outputs;     // by gate, all that the kind has; null where none leads
+  std::vector<Input> inputs;
+  uint32_t rank = 0;      // position in Graph::by_rank
+  Unmeasured unmeasured;  // of a task; used by its one worker only
 };
 
 // Where a worker puts packets into a queue that another worker empties. Its counters are part of the queue's.
@@ -64,8 +69,9 @@ struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;  // in the order of the request
   std::vector<Inlet> inlets;
   std::map<std::string, Node*, std::less<>> by_name;
-  std::vector<Node*> by_rank;  // in the order in which a pass runs them
-  std::vector<Share> shares;   // by worker
+  std::vector<Node*> by_rank;   // in the order in which a pass runs them
+  std::vector<Input*> by_turn;  // their inputs, in that order
+  std::vector<Share> shares;    // by worker
 };
 
 // Makes the graph beside `old`: its ports are those of `old` where they are the same and still alive, and otherwise not

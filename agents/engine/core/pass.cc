@@ -10,32 +10,31 @@ namespace orrery {
 
 void Pass::set_graph(Graph* graph) {
   graph_ = graph;
-  const size_t modules = graph == nullptr ? 0 : graph->by_rank.size();
-  ready_.assign((modules + 63) / 64, 0);
-  charges_.reserve(modules);
+  if (graph == nullptr) return;
+  ready_.assign((graph->by_turn.size() + 63) / 64, 0);
+  charges_.reserve(graph->by_rank.size());
 }
 
 void Pass::emit_all(uint8_t gate, Batch& batch) {
   if (batch.count == 0) return;
-  const Output& out = output(gate);
-  if (&batch == given_->get() && out.to != nullptr && out.pending->first->count == 0) [[likely]] {
-    mark_ready(*out.to);
-    emitted_packets_ += batch.count;
-    emitted_bytes_ += batch.bytes;
-    given_->swap(out.pending->first);
+  Input* to = node_->outputs[gate];
+  if (&batch == given_->get() && to != nullptr && to->first->count == 0) [[likely]] {
+    mark_ready(*to);
+    count_out(batch.count, batch.bytes);
+    given_->swap(to->first);
     return;
   }
   emit(gate, batch.packets, batch.count, batch.bytes, batch.common);
 }
 
 void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes, const CommonMeta& common) {
-  const Output& out = output(gate);
-  if (out.to == nullptr) [[unlikely]] {
+  Input* to = node_->outputs[gate];
+  if (to == nullptr) [[unlikely]] {
     for (uint32_t i = 0; i < count; ++i) drop(packets[i], kDropNoGate);
     return;
   }
-  mark_ready(*out.to);
-  Batch& pending = *out.pending->first;
+  mark_ready(*to);
+  Batch& pending = *to->first;
   const bool overflows = pending.count + count > kBatchSize;
   if (pending.count == 0) {
     pending.common = common;
@@ -44,14 +43,13 @@ void Pass::emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t
     if (common.holds()) write_meta(packets, count, common);
   }
   if (overflows) [[unlikely]] {
-    emit_more(out, packets, count);
+    emit_more(*to, packets, count);
     return;
   }
   std::copy_n(packets, count, pending.packets + pending.count);
   pending.count += count;
   pending.bytes += bytes;
-  emitted_packets_ += count;
-  emitted_bytes_ += bytes;
+  count_out(count, bytes);
 }
 
 void Pass::emit(uint8_t gate, std::span<rte_mbuf* const> packets) {
@@ -64,16 +62,17 @@ void Pass::emit(uint8_t gate, std::span<rte_mbuf* const> packets) {
 }
 
 void Pass::emit_no_ops(uint8_t gate, std::span<rte_mbuf* const> packets) {
-  const uint64_t packets_out = emitted_packets_, bytes_out = emitted_bytes_;
+  ModuleCounters& counters = node_->module->counters;
+  const uint64_t packets_out = counters.packets_out, bytes_out = counters.bytes_out;
   emit(gate, packets);
-  emitted_packets_ = packets_out;
-  emitted_bytes_ = bytes_out;
+  counters.packets_out = packets_out;
+  counters.bytes_out = bytes_out;
 }
 
 // Fills the batch that waits, then the room behind it.
-void Pass::emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count) {
-  Batch& first = *out.pending->first;
-  std::vector<rte_mbuf*>& more = out.pending->more;
+void Pass::emit_more(Input& to, rte_mbuf* const* packets, uint32_t count) {
+  Batch& first = *to.first;
+  std::vector<rte_mbuf*>& more = to.more;
   for (uint32_t i = 0; i < count; ++i) {
     if (first.count < kBatchSize && more.empty()) {
       first.packets[first.count++] = packets[i];
@@ -85,8 +84,7 @@ void Pass::emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count
       drop(packets[i], kDropEmitOverflow);
       continue;
     }
-    ++emitted_packets_;
-    emitted_bytes_ += packets[i]->pkt_len;
+    count_out(1, packets[i]->pkt_len);
   }
 }
 
@@ -111,38 +109,32 @@ void Pass::dispatch(Batch& batch, const Fates& fates) {
 }
 
 void Pass::flush_free() {
-  if (free_.count != 0) rte_pktmbuf_free_bulk(free_.packets, free_.count);
+  rte_pktmbuf_free_bulk(free_.packets, free_.count);
   free_.count = 0;
 }
 
-[[gnu::always_inline]] inline Node* Pass::next_ready() {
+[[gnu::always_inline]] inline Input* Pass::next_ready() {
   for (; ready_word_ < ready_.size(); ++ready_word_) {
     uint64_t& word = ready_[ready_word_];
     if (word == 0) continue;
     const auto bit = static_cast<size_t>(std::countr_zero(word));
     word &= word - 1;
-    return graph_->by_rank[ready_word_ * 64 + bit];
+    return graph_->by_turn[ready_word_ * 64 + bit];
   }
   return nullptr;
 }
 
-// Books what the module that ran has used and emitted; returns the one that runs next.
-[[gnu::always_inline]] inline Node* Pass::finish_module() {
+// Charges the module that ran. `last`: of the pass.
+[[gnu::always_inline]] inline void Pass::end_module(bool last) {
   const bool frees = free_.count != 0;
-  flush_free();
-  ModuleCounters& counters = node_->module->counters;
-  counters.packets_out += emitted_packets_;
-  counters.bytes_out += emitted_bytes_;
-  emitted_packets_ = emitted_bytes_ = 0;
-  Node* next = next_ready();
+  if (frees) flush_free();
   if (!measures_) {
-    if (next == nullptr) mark_ = rte_rdtsc();
-  } else if (!ended_ || frees || next == nullptr) {
-    // A module that ended its cycles itself may leave little to the next one, and nothing to the next pass.
-    charge_until(rte_rdtsc());
+    if (last) mark_ = rte_rdtsc();
+    return;
   }
+  // A module that ended its cycles itself may leave little to the next one, and nothing to the next pass.
+  if (!ended_ || frees || last) charge_until(rte_rdtsc());
   ended_ = false;
-  return next;
 }
 
 // Leaves an empty batch in `given_`.
@@ -153,20 +145,21 @@ void Pass::flush_free() {
   if (given_->get() == &batch) batch.clear();
 }
 
-[[gnu::always_inline]] inline void Pass::process_pending(Pending& pending, uint8_t input) {
-  if (pending.first->count == 0) return;
-  if (!node_->takes_common_meta) write_meta(*pending.first);
-  given_ = &pending.first;
-  process_batch(input);
-  for (size_t next = 0; next < pending.more.size();) {
-    Batch& batch = *pending.first;
-    for (; batch.count < kBatchSize && next < pending.more.size(); ++next) {
-      batch.packets[batch.count++] = pending.more[next];
-      batch.bytes += pending.more[next]->pkt_len;
+[[gnu::always_inline]] inline void Pass::process(Input& input) {
+  if (!node_->takes_common_meta) write_meta(*input.first);
+  given_ = &input.first;
+  process_batch(input.index);
+  if (input.more.empty()) [[likely]]
+    return;
+  for (size_t next = 0; next < input.more.size();) {
+    Batch& batch = *input.first;
+    for (; batch.count < kBatchSize && next < input.more.size(); ++next) {
+      batch.packets[batch.count++] = input.more[next];
+      batch.bytes += input.more[next]->pkt_len;
     }
-    process_batch(input);
+    process_batch(input.index);
   }
-  pending.more.clear();
+  input.more.clear();
 }
 
 Usage Pass::run(Node& task, uint64_t mark_ns) {
@@ -174,12 +167,13 @@ Usage Pass::run(Node& task, uint64_t mark_ns) {
   now_ns_ = mark_ns;
   node_ = &task;
   given_ = &spare_;
+  const uint64_t bytes_before = task.module->counters.bytes_out;
   const uint32_t packets = static_cast<TaskModule&>(*task.module).poll(*this);
   if (packets == 0) {
     mark_ = rte_rdtsc();
     return {.cycles = mark_ - start, .packets = 0, .bytes = 0};
   }
-  const uint64_t bytes = emitted_bytes_;
+  const uint64_t bytes = task.module->counters.bytes_out - bytes_before;
   choose_clock(task.unmeasured, packets);
   run_to_completion();
   const uint64_t cycles = mark_ - start;
@@ -230,10 +224,14 @@ void Pass::run_timer(Node& timed) {
 
 void Pass::run_to_completion() {
   ready_word_ = 0;
-  while ((node_ = finish_module()) != nullptr) {
-    for (size_t input = 0; input < node_->pending.size(); ++input)
-      process_pending(node_->pending[input], static_cast<uint8_t>(input));
+  while (Input* input = next_ready()) {
+    if (input->node != node_) {
+      end_module(false);
+      node_ = input->node;
+    }
+    process(*input);
   }
+  end_module(true);
 }
 
 }  // namespace orrery

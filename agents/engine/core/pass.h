@@ -73,7 +73,7 @@ class Pass {
   void emit(uint8_t gate, std::span<rte_mbuf* const> packets);
 
   // Whether the gate leads anywhere.
-  bool linked(uint8_t gate) const { return output(gate).to != nullptr; }
+  bool linked(uint8_t gate) const { return node_->outputs[gate] != nullptr; }
 
   // Passes on no-op packets, which tell of packets that the module has given up and do not count as packets out.
   void emit_no_ops(uint8_t gate, std::span<rte_mbuf* const> packets);
@@ -96,8 +96,8 @@ class Pass {
 
   // Counts packets that left the engine here, so that no gate saw them.
   void count_out(uint32_t packets, uint64_t bytes) {
-    emitted_packets_ += packets;
-    emitted_bytes_ += bytes;
+    node_->module->counters.packets_out += packets;
+    node_->module->counters.bytes_out += bytes;
   }
 
   // Counts packets that entered the engine here.
@@ -109,7 +109,6 @@ class Pass {
   uint64_t busy_cycles() const { return busy_cycles_; }
 
  private:
-  static constexpr Output kNoOutput{};
   // A prime, so that what repeats itself in few batches is seen as often as it happens.
   static constexpr uint32_t kFullPassesEach = 7;
   // Much less than the period in which figures are read.
@@ -121,17 +120,16 @@ class Pass {
     uint64_t cycles;
   };
 
-  const Output& output(uint8_t gate) const { return gate < node_->outputs.size() ? node_->outputs[gate] : kNoOutput; }
   void emit(uint8_t gate, rte_mbuf* const* packets, uint32_t count, uint32_t bytes, const CommonMeta& common);
-  void emit_more(const Output& out, rte_mbuf* const* packets, uint32_t count);
+  void emit_more(Input& to, rte_mbuf* const* packets, uint32_t count);
   void choose_clock(const Unmeasured& unmeasured, uint32_t packets);
   void share_out(uint64_t unmeasured_cycles, uint64_t cycles);
   void run_to_completion();
-  void process_pending(Pending& pending, uint8_t input);
+  void process(Input& input);
   void process_batch(uint8_t input);
-  void mark_ready(const Node& node) { ready_[node.rank / 64] |= uint64_t{1} << (node.rank % 64); }
-  Node* next_ready();
-  Node* finish_module();
+  void mark_ready(const Input& input) { ready_[input.turn / 64] |= uint64_t{1} << (input.turn % 64); }
+  Input* next_ready();
+  void end_module(bool last);
   void charge_until(uint64_t tsc) {
     ModuleCounters* counters = &node_->module->counters;
     counters->cycles += tsc - mark_;
@@ -154,10 +152,8 @@ class Pass {
   uint32_t stands_for_ = 1;
   bool shares_out_ = false;      // modules are charged for other passes, too
   std::vector<Charge> charges_;  // of this pass, if it shares out
-  uint64_t emitted_packets_ = 0;
-  uint64_t emitted_bytes_ = 0;
   uint64_t busy_cycles_ = 0;
-  std::vector<uint64_t> ready_;  // by rank: nodes of this graph with pending packets
+  std::vector<uint64_t> ready_;  // by turn: inputs of this graph at which packets wait
   size_t ready_word_ = 0;
   std::unique_ptr<Batch> spare_ = std::make_unique<Batch>();
   std::unique_ptr<Batch>* given_ = &spare_;  // holds the batch that the module that runs was given

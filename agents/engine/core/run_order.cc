@@ -23,9 +23,9 @@ std::vector<Node*> run_order(const Graph& graph) {
   std::vector<size_t> incoming(nodes.size(), 0);
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i]->kind->role == ModuleKind::Role::kQueue) continue;
-    for (const Output& output : nodes[i]->outputs) {
-      if (output.to == nullptr) continue;
-      next[i].push_back(index.at(output.to));
+    for (const Input* output : nodes[i]->outputs) {
+      if (output == nullptr) continue;
+      next[i].push_back(index.at(output->node));
       ++incoming[next[i].back()];
     }
   }

@@ -110,7 +110,7 @@ class Pass {
 
  private:
   // A prime, so that what repeats itself in few batches is seen as often as it happens.
-  static constexpr uint32_t kFullPassesEach = 7;
+  static constexpr uint32_t kFullPassesEach = 17;
   // Much less than the period in which figures are read.
   static constexpr uint64_t kMostUnmeasuredNs = 10'000'000;
 

@@ -26,9 +26,7 @@ class L2Forwarder final : public NfCore {
   bool passes_frames() const override { return true; }
 
   void pass_frames(std::span<const NfFrame> frames) override {
-    if (swap_macs_)
-#pragma GCC unroll 4
-      for (const NfFrame& frame : frames) swap_macs(frame);
+    if (swap_macs_) _Pragma("GCC unroll 4") for (const NfFrame& frame : frames) swap_macs(frame);
     packets_ += frames.size();
   }
 

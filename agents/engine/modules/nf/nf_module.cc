@@ -112,8 +112,8 @@ class NfModule final : public Module {
 
   void pass_frames(Pass& pass, Batch& batch, uint8_t input) {
     std::array<NfFrame, kBatchSize> frames;
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < batch.count; ++i) frames[i] = {bytes_of(batch.packets[i]), batch.packets[i]->data_len};
+    _Pragma("GCC unroll 4") for (uint32_t i = 0; i < batch.count; ++i)
+        frames[i] = {bytes_of(batch.packets[i]), batch.packets[i]->data_len};
     core_->pass_frames({frames.data(), batch.count});
     const Exit exit = exit_of(pass);
     if (!batch.common.holds())

@@ -27,8 +27,7 @@ class PortIn final : public TaskModule {
     // Lengths are mostly the same, which two instructions for each tell; sum, minimum and maximum take several.
     uint32_t all_have = UINT32_MAX, any_has = 0;
     uint16_t segments = 0;
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < count; ++i) {
+    _Pragma("GCC unroll 4") for (uint32_t i = 0; i < count; ++i) {
       const rte_mbuf* packet = batch.packets[i];
       all_have &= packet->pkt_len;
       any_has |= packet->pkt_len;

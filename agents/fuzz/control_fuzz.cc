@@ -125,7 +125,7 @@ std::vector<orrery::fuzz::Bytes> seeds() {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  Input in({data, size});
+  fuzz::Input in({data, size});
   for (int n = 0; !in.empty() && n < 16; ++n) {
     const uint8_t what = in.u8();
     json request;

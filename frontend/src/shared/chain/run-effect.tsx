@@ -2,7 +2,7 @@ import type { Plan, ScheduleForm } from '@orrery/contract';
 import { quantityText } from '../format/quantity.js';
 import { copiesOf, jointsOf } from '../parallel/joints.js';
 import { isParallel, whySequential } from '../parallel/why-sequential.js';
-import { coresText } from '../plan/plan-text.js';
+import { coresText, metText } from '../plan/plan-text.js';
 import { gainOf, predictedLatency } from '../plan/predicted-latency.js';
 import type { Column } from '../table/column.js';
 import { DataTable } from '../table/data-table.js';
@@ -83,7 +83,7 @@ export function figuresOf(base: Plan, plan: Plan, chainId: string, withSchedule:
       ? [
           figure(
             'Class objectives met',
-            schedule(({ objectives }) => `${objectives.filter(({ met }) => met).length} of ${objectives.length}`),
+            schedule(({ objectives }) => metText(objectives)),
           ),
           figure(
             'CPU spent on empty queues',

@@ -178,3 +178,8 @@ export function expectedPps({ classes, chains }: Plan, chainId: string): number 
   const bps = classes.reduce((sum, each) => sum + (each.chain_id === chainId ? each.rate_bps : 0), 0);
   return definition ? bps / (8 * definition.traffic_class.packet_bytes) : 0;
 }
+
+/** How many of the objectives are met; a dash where there are none. */
+export function metText(objectives: readonly { readonly met: boolean }[]): string {
+  return objectives.length === 0 ? '–' : `${objectives.filter(({ met }) => met).length} of ${objectives.length}`;
+}

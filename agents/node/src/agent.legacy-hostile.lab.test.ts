@@ -103,7 +103,7 @@ describe.skipIf(missing !== null)(
       await until('it is measured', async () => (await lab.disk()).used_bytes !== null);
       const { used_bytes, ...disk } = await lab.disk();
       expect(used_bytes).toBeLessThan(MIB);
-      expect(disk).toEqual({ limit_bytes: LIMIT_BYTES, excesses: 1 });
+      expect(disk).toEqual({ limit_bytes: LIMIT_BYTES, excesses: 1, unread: null });
       expect(readdirSync(lab.file('')).sort()).toEqual(['config.json', 'run', 'waits']);
     });
 

@@ -50,66 +50,74 @@ describe.skipIf(missing !== null)(
   `agent with the real engine${missing ? ` (${missing})` : ''}`,
   { timeout: 60_000 },
   () => {
-    it('keeps flows in progress at their targets when ranges change, and sends new ones by the ranges', async () => {
-      const halves = splitChain(1, [
-        ['lin.mon.0', 0, 32_768],
-        ['lin.mon.1', 32_768, 65_536],
-      ]);
-      const { lab, agent } = await setUp(halves);
-      const old = { hop: 1, count: 64, expect: 64 };
-      const fresh = { ...old, sport: 9000 };
-      const others = { ...old, sport: 12_000 };
-      const split = async (from: number) => {
-        const sample = (it: NodeSamples) => it.splits[0]?.targets.map(({ packets }) => packets) ?? [];
-        const { samples } = await lab.server.next(
-          'samples',
-          (told) => sample(told.samples).reduce((sum, packets) => sum + packets, 0) >= from,
-        );
-        return samples.splits[0]!;
-      };
-      await lab.exchange(old);
-      const before = (await split(64)).targets.map(({ packets }) => packets);
-      expect(Math.min(...before)).toBeGreaterThan(0);
-      expect(before[0]! + before[1]!).toBe(64);
+    it.each([
+      ['behind an NF', false],
+      ['for a switch that cannot split', true],
+    ])(
+      'keeps flows in progress at their targets when ranges change, and sends new ones by the ranges, %s',
+      async (_, inFront) => {
+        const chain = (...[generation, ranges]: Parameters<typeof splitChain>) =>
+          splitChain(generation, ranges, inFront);
+        const halves = chain(1, [
+          ['lin.mon.0', 0, 32_768],
+          ['lin.mon.1', 32_768, 65_536],
+        ]);
+        const { lab, agent } = await setUp(halves);
+        const old = { hop: 1, count: 64, expect: 64 };
+        const fresh = { ...old, sport: 9000 };
+        const others = { ...old, sport: 12_000 };
+        const split = async (from: number) => {
+          const sample = (it: NodeSamples) => it.splits[0]?.targets.map(({ packets }) => packets) ?? [];
+          const { samples } = await lab.server.next(
+            'samples',
+            (told) => sample(told.samples).reduce((sum, packets) => sum + packets, 0) >= from,
+          );
+          return samples.splits[0]!;
+        };
+        await lab.exchange(old);
+        const before = (await split(64)).targets.map(({ packets }) => packets);
+        expect(Math.min(...before)).toBeGreaterThan(0);
+        expect(before[0]! + before[1]!).toBe(64);
 
-      const pid = lab.enginePid();
-      const shifted = splitChain(2, [
-        ['lin.mon.0', 0, 1],
-        ['lin.mon.1', 1, 65_536],
-      ]);
-      lab.server.send({ type: 'desired', spec: shifted });
-      await converged(lab, 2);
-      expect(await lab.exchange(old)).toHaveLength(64);
-      const kept = await split(128);
-      expect(kept.targets.map(({ packets }) => packets)).toEqual(before.map((packets) => 2 * packets));
-      expect(kept.targets.map(({ exceptions }) => exceptions)).toEqual([before[0], 0]);
-      expect(await lab.exchange(fresh)).toHaveLength(64);
-      const after = await split(192);
-      expect(after.targets.map(({ packets }) => packets)).toEqual([2 * before[0]!, 2 * before[1]! + 64]);
+        const pid = lab.enginePid();
+        const shifted = chain(2, [
+          ['lin.mon.0', 0, 1],
+          ['lin.mon.1', 1, 65_536],
+        ]);
+        lab.server.send({ type: 'desired', spec: shifted });
+        await converged(lab, 2);
+        expect(await lab.exchange(old)).toHaveLength(64);
+        const kept = await split(128);
+        expect(kept.targets.map(({ packets }) => packets)).toEqual(before.map((packets) => 2 * packets));
+        expect(kept.targets.map(({ exceptions }) => exceptions)).toEqual([before[0], 0]);
+        expect(await lab.exchange(fresh)).toHaveLength(64);
+        const after = await split(192);
+        expect(after.targets.map(({ packets }) => packets)).toEqual([2 * before[0]!, 2 * before[1]! + 64]);
 
-      // Punted: new flows of nearly the whole space go to another node; those in progress stay, also over a new agent.
-      const away = splitChain(3, [
-        ['lin.mon.0', 0, 1],
-        ['lin.mon.1', 1, 2],
-        [9, 2, 65_536],
-      ]);
-      lab.server.send({ type: 'desired', spec: away });
-      await converged(lab, 3);
-      agent.kill('SIGKILL');
-      await ended(agent);
-      const hellos = lab.server.all('hello').length;
-      lab.startAgent();
-      await until('it is back', () => lab.server.all('hello').length > hellos);
-      lab.server.send({ type: 'desired', spec: { ...away, generation: 4 } });
-      await converged(lab, 4);
-      const there = '02:0e:00:09:00:00';
-      expect((await lab.exchange(old)).filter(({ dst_mac }) => dst_mac === there)).toEqual([]);
-      expect((await lab.exchange(fresh)).filter(({ dst_mac }) => dst_mac === there)).toEqual([]);
-      const punted = await lab.exchange(others);
-      expect(punted).toHaveLength(64);
-      expect(punted.filter(({ dst_mac }) => dst_mac === there).length).toBeGreaterThan(60);
-      expect(lab.enginePid()).toBe(pid);
-    });
+        // Punted: new flows of nearly the whole space go to another node; those in progress stay, also over a new agent.
+        const away = chain(3, [
+          ['lin.mon.0', 0, 1],
+          ['lin.mon.1', 1, 2],
+          [9, 2, 65_536],
+        ]);
+        lab.server.send({ type: 'desired', spec: away });
+        await converged(lab, 3);
+        agent.kill('SIGKILL');
+        await ended(agent);
+        const hellos = lab.server.all('hello').length;
+        lab.startAgent();
+        await until('it is back', () => lab.server.all('hello').length > hellos);
+        lab.server.send({ type: 'desired', spec: { ...away, generation: 4 } });
+        await converged(lab, 4);
+        const there = '02:0e:00:09:00:00';
+        expect((await lab.exchange(old)).filter(({ dst_mac }) => dst_mac === there)).toEqual([]);
+        expect((await lab.exchange(fresh)).filter(({ dst_mac }) => dst_mac === there)).toEqual([]);
+        const punted = await lab.exchange(others);
+        expect(punted).toHaveLength(64);
+        expect(punted.filter(({ dst_mac }) => dst_mac === there).length).toBeGreaterThan(60);
+        expect(lab.enginePid()).toBe(pid);
+      },
+    );
 
     it('carries packets through firewall, NAT and monitor, and replies back', async () => {
       const { lab } = await setUp();

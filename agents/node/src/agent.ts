@@ -240,6 +240,17 @@ export class Agent {
   }
 
   private async call({ method, instance_id, params }: Call): Promise<unknown> {
+    switch (method) {
+      // Whatever runs the instance, or the module beside instances, the engine splits the flows behind it.
+      case 'hold_flows': {
+        const { from, to, ...wanted } = paramsOf(HoldParams, params);
+        return this.engine.holds.hold(instance_id, { from, to }, wanted);
+      }
+      case 'end_hold': {
+        const { from, to, steer } = paramsOf(EndHoldParams, params);
+        return this.engine.holds.end(instance_id, { from, to }, steer);
+      }
+    }
     const instance = this.instanceOf(instance_id);
     const driver = this.reconciler.driverOf(instance.driver);
     switch (method) {
@@ -258,15 +269,6 @@ export class Agent {
         return flowsOf(driver, instance_id).export(instance_id, paramsOf(ExportParams, params));
       case 'release_flows':
         return flowsOf(driver, instance_id).release(instance_id, paramsOf(ReleaseParams, params));
-      // Whatever runs the instance, the engine splits the flows behind it.
-      case 'hold_flows': {
-        const { from, to, ...wanted } = paramsOf(HoldParams, params);
-        return this.engine.holds.hold(instance_id, { from, to }, wanted);
-      }
-      case 'end_hold': {
-        const { from, to, steer } = paramsOf(EndHoldParams, params);
-        return this.engine.holds.end(instance_id, { from, to }, steer);
-      }
     }
   }
 

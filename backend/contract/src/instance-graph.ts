@@ -56,6 +56,17 @@ export const MergeNode = z.strictObject({
 });
 export type MergeNode = z.infer<typeof MergeNode>;
 
+/** Where an engine shares out the flows of an NF with several instances, because the switches cannot (E2 3.4.4). */
+export const SplitNode = z.strictObject({
+  kind: z.literal('split'),
+  id: Id,
+  chain_id: Id,
+  node_id: Name.describe('the NF whose flows they are'),
+  tracks: z.boolean().describe('flows in progress stay at their instances when the ranges change'),
+  ...PLACED,
+});
+export type SplitNode = z.infer<typeof SplitNode>;
+
 /** Where a task of the schedule begins: packets wait until the core's scheduler picks the task (Alpine 5.3). */
 export const QueueNode = z.strictObject({
   kind: z.literal('queue'),
@@ -78,7 +89,14 @@ export const ExitNode = z.strictObject({
 });
 export type ExitNode = z.infer<typeof ExitNode>;
 
-export const GraphNode = z.discriminatedUnion('kind', [Instance, MirrorNode, MergeNode, QueueNode, ExitNode]);
+export const GraphNode = z.discriminatedUnion('kind', [
+  Instance,
+  MirrorNode,
+  MergeNode,
+  SplitNode,
+  QueueNode,
+  ExitNode,
+]);
 export type GraphNode = z.infer<typeof GraphNode>;
 
 const BranchIndex = z

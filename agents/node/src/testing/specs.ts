@@ -82,11 +82,12 @@ export function linearChain(generation = 1): NodeSpec {
 
 /**
  * firewall -> one of the targets by ranges of the addresses and ports -> exit; hop 1 for forward packets. A target is a
- * monitor, or a hop to another node.
+ * monitor, or a hop to another node. `inFront`: without the firewall, by a split of its own.
  */
 export function splitChain(
   generation: number,
   ranges: readonly [to: string | number, lo: number, hi: number][],
+  inFront = false,
 ): NodeSpec {
   const targets = ranges.map(([to, lo, hi]) => ({
     range: { lo, hi },
@@ -104,8 +105,11 @@ export function splitChain(
   return nodeSpec({
     generation,
     nic: { iface: 'e0', mac: '02:00:00:00:00:01' },
-    instances: [instance('lin.fw.0', { nf: 'firewall', config: { rules: [] }, outputs: [split] }), ...monitors],
-    hops: [{ hop: 1, instance_id: 'lin.fw.0', direction: 'forward' }],
+    instances: inFront
+      ? monitors
+      : [instance('lin.fw.0', { nf: 'firewall', config: { rules: [] }, outputs: [split] }), ...monitors],
+    ...(inFront && { modules: [{ kind: 'queue', id: 'lin.mon.split', chain_id: 'lin', core: 0, outputs: [split] }] }),
+    hops: [{ hop: 1, instance_id: inFront ? 'lin.mon.split' : 'lin.fw.0', direction: 'forward' }],
     exits: [{ exit_id: 'lin.exit', chain_id: 'lin', direction: 'forward' }],
   });
 }

@@ -12,6 +12,7 @@ import { readsStreams } from '../check/implementation.js';
 import { directFields } from '../check/resolve-filter.js';
 import { COPY, MERGE } from '../engine-costs.js';
 import { grouped } from '../grouped.js';
+import { costOfSplit } from '../split-costs.js';
 import { costSum, REASSEMBLY } from '../stream-costs.js';
 import { askedSplit, rangesOf } from './asked-split.js';
 import type { ChainForm, FormEdge, FormNode } from './chain-form.js';
@@ -134,7 +135,7 @@ function splitNodes(
     const node = byId.get(id)!;
     const upstream = (entering.get(id) ?? []).map(({ from }) => (from === null ? null : split.get(from)!));
     if (node.kind !== 'nf') {
-      const cycles = cyclesPerPacket(node.kind === 'mirror' ? COPY : MERGE, bytes) * (node.branches.length - 1);
+      const cycles = cyclesOfJoint(node, bytes);
       const needed = instancesForCycles(packetRate(node.load_bps, bytes) * cycles, referenceGhz);
       if (needed > 1)
         conflicts.push({ constraint: 'max-instances', needed, available: 1, unit: 'instances', where: id });
@@ -174,6 +175,11 @@ function splitNodes(
     });
   }
   return split;
+}
+
+function cyclesOfJoint(node: Exclude<FormNode, { kind: 'nf' }>, bytes: number): number {
+  if (node.kind === 'split') return cyclesPerPacket(costOfSplit(node), bytes);
+  return cyclesPerPacket(node.kind === 'mirror' ? COPY : MERGE, bytes) * (node.branches.length - 1);
 }
 
 function isBehindReader(upstream: readonly (SplitNode | null)[]): boolean {
@@ -271,6 +277,10 @@ function workOf(it: SplitNode, { chain }: ChainForm): WorkNode[] {
     if (node.kind === 'merge') {
       const { mirror, within, branches } = node;
       return { kind: 'merge', id, chain_id, mirror, within, branches: [...branches], ...work };
+    }
+    if (node.kind === 'split') {
+      const { node_id, tracks } = node;
+      return { kind: 'split', id, chain_id, node_id, tracks, ...work };
     }
     const { node_id, nf } = node.node;
     const merge = node.merge === null ? {} : { merge: node.merge };

@@ -11,7 +11,16 @@ export type FormNode =
       readonly merge: string | null;
     }
   | (JointForm & { readonly kind: 'mirror' })
-  | (JointForm & { readonly kind: 'merge'; readonly mirror: string });
+  | (JointForm & { readonly kind: 'merge'; readonly mirror: string })
+  | {
+      /** Shares out the flows of an NF that the switches cannot share out. */
+      readonly kind: 'split';
+      readonly id: string;
+      readonly node_id: string;
+      /** Flows in progress stay at their instances. */
+      readonly tracks: boolean;
+      readonly load_bps: number;
+    };
 
 /** A mirror or merge of a parallel step. */
 interface JointForm {

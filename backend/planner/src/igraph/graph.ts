@@ -1,4 +1,4 @@
-import type { ExitNode, GraphEdge, Instance, InstanceGraph, MergeNode, MirrorNode } from '@orrery/contract';
+import type { ExitNode, GraphEdge, Instance, InstanceGraph, MergeNode, MirrorNode, SplitNode } from '@orrery/contract';
 import { grouped } from '../grouped.js';
 
 /** Demand of a node on its core. */
@@ -11,7 +11,7 @@ interface Work {
 type Unplaced<Node> = Omit<Node, 'server' | 'core' | 'core_share'> & Work;
 
 /** A node that needs a core. */
-export type WorkNode = Unplaced<Instance> | Unplaced<MirrorNode> | Unplaced<MergeNode>;
+export type WorkNode = Unplaced<Instance> | Unplaced<MirrorNode> | Unplaced<MergeNode> | Unplaced<SplitNode>;
 
 export type UnplacedEdge = Omit<GraphEdge, 'from_server' | 'to_server' | 'hop'>;
 

@@ -4,15 +4,19 @@ import type { Partition } from './partition.js';
 import type { PGraphNode } from './pgraph.js';
 import { CORE_BUDGET } from './sizing.js';
 
-/** Why a node has its number of instances, and how flows are assigned to them. */
-export function splitReason(node: PGraphNode, partition: Partition): Plan['reasons'][number] {
+const IN_FRONT = ' The switch cannot do that, so all packets go to one engine first, which shares them out.';
+
+/**
+ * Why a node has its number of instances, and how flows are assigned to them. `inFront`: by a split of its own.
+ */
+export function splitReason(node: PGraphNode, partition: Partition, inFront: boolean): Plan['reasons'][number] {
   const cores = threeDigits(node.cores_needed);
   const pps = threeDigits(node.load_pps);
   return {
     part: 'sizing',
     subject: node.id,
     decision: node.instances === 1 ? '1 instance' : `${node.instances} instances`,
-    because: `${pps} packets/s need ${cores} of a core; one instance may use ${CORE_BUDGET}. ${spread(partition)}`,
+    because: `${pps} packets/s need ${cores} of a core; one instance may use ${CORE_BUDGET}. ${spread(partition)}${inFront ? IN_FRONT : ''}`,
     candidates: [],
     constraint: null,
   };

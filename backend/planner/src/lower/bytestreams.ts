@@ -29,7 +29,7 @@ export function bytestreams(
   const places = new Set<string>();
 
   const passes = (node: GraphNode): boolean => {
-    if (node.kind !== 'nf') return node.kind === 'mirror' || node.kind === 'queue';
+    if (node.kind !== 'nf') return node.kind === 'mirror' || node.kind === 'queue' || node.kind === 'split';
     const { writes, adds, removes } = catalogue.get(node.nf)!.actions;
     return node.driver === 'engine' && !writes.includes('payload') && adds.length + removes.length === 0;
   };

@@ -1,9 +1,12 @@
 import type { GraphEdge, InstanceGraph, ModuleSpec } from '@orrery/contract';
 import type { Outputs } from './outputs.js';
 
-type ModuleNode = Extract<InstanceGraph['nodes'][number], { kind: ModuleSpec['kind'] }>;
+type ModuleNode = Exclude<InstanceGraph['nodes'][number], { kind: 'nf' | 'exit' }>;
 
-/** What a server is told of a mirror or merge of a parallel step, or a queue of a planned schedule. */
+/**
+ * What a server is told of a mirror or merge of a parallel step, a queue of a planned schedule, or a split, whose packets
+ * leave a queue for several instances.
+ */
 export function moduleSpec({ nodes }: Pick<InstanceGraph, 'nodes'>, node: ModuleNode, outputs: Outputs): ModuleSpec {
   const { id, chain_id, core } = node;
   const own = { id, chain_id, core };
@@ -36,7 +39,8 @@ export function moduleSpec({ nodes }: Pick<InstanceGraph, 'nodes'>, node: Module
         ...(noOp ? { no_op_to: noOp } : {}),
       };
     }
+    case 'split':
     case 'queue':
-      return { kind: node.kind, ...own, outputs: outputs.of(id, ({ pgraph_edge }) => pgraph_edge!) };
+      return { kind: 'queue', ...own, outputs: outputs.of(id, ({ pgraph_edge }) => pgraph_edge!) };
   }
 }

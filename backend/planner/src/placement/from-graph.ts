@@ -46,6 +46,7 @@ export function missingAbilities(
 
 /** What a node needs of the engine that runs it. `planned`: the chains with a schedule. */
 function abilitiesFor(node: WorkNode, planned: ReadonlySet<string>): EngineAbility[] {
+  if (node.kind === 'split') return [];
   if (node.kind !== 'nf') return [node.kind];
   const scheduled = planned.has(node.chain_id) && node.driver === 'engine';
   return [...(scheduled ? (['scheduler'] as const) : []), ...(node.reads_streams ? (['bytestream'] as const) : [])];

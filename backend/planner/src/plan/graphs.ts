@@ -101,7 +101,11 @@ function splitChain(
 ): SplitChains {
   const graph = chainGraph(form, descriptors, implementations, ghz);
   const pgraph = withCounts(drawn, graph);
-  return { graph, pgraph, reasons: pgraph.nodes.map((node) => splitReason(node, graph.partitions.get(node.id)!)) };
+  const inFront = new Set(form.nodes.flatMap((node) => (node.kind === 'split' ? [node.node_id] : [])));
+  const reasons = pgraph.nodes.map((node) =>
+    splitReason(node, graph.partitions.get(node.id)!, inFront.has(node.node_id)),
+  );
+  return { graph, pgraph, reasons };
 }
 
 function withCounts(pgraph: PGraph, graph: Pick<BuiltGraph, 'nodes' | 'edges'>): PGraph {

@@ -9,7 +9,7 @@ const INTERFACE_CORE = 0;
 const FULL = CORE_BUDGET * (1 + 1e-9);
 
 /**
- * The places, with each new mirror on the core from which its packets come and each new merge on the core to which they go
+ * The places, with each new mirror or split on the core from which its packets come and each new merge on the core to which they go
  * next, where that has room: there, packets wait for no other worker, which may sleep. What runs, `pinned`, stays on its
  * core, and everything on its server. Places are by the order of `workNodes`.
  */
@@ -46,7 +46,8 @@ export function withFewHandovers(
   };
   const items = work.map((node, item) => ({ node, item }));
   for (const { node, item } of items)
-    if (node.kind === 'mirror') move(item, entering.get(node.id)?.map(({ from }) => from) ?? []);
+    if (node.kind === 'mirror' || node.kind === 'split')
+      move(item, entering.get(node.id)?.map(({ from }) => from) ?? []);
   for (const { node, item } of items.reverse())
     if (node.kind === 'merge') move(item, leaving.get(node.id)?.map(({ to }) => to) ?? []);
   return out;

@@ -9,9 +9,10 @@ import type {
 import { costOnCore } from '../check/assigned-implementation.js';
 import { configuredNf } from '../check/configured-nf.js';
 import { boardImplementation, slotTimeUs } from '../check/implementation.js';
-import { COPY, MERGE, QUEUE } from '../engine-costs.js';
+import { COPY, type EngineCost, MERGE, QUEUE } from '../engine-costs.js';
 import type { PlacedNode } from '../igraph/graph.js';
 import { bytestreams } from '../lower/bytestreams.js';
+import { costOfSplit } from '../split-costs.js';
 import { costSum, REASSEMBLY } from '../stream-costs.js';
 
 /**
@@ -45,8 +46,12 @@ export function costOfNode(
   const cost =
     node.kind === 'nf'
       ? costOf(node, catalogue.get(node.nf)!, infrastructure, definition)
-      : { ...ENGINE_COSTS[node.kind], memory_bytes: 0, base_latency_us: 0 };
+      : { ...engineCost(node), memory_bytes: 0, base_latency_us: 0 };
   return reassembles ? costSum(cost, REASSEMBLY) : cost;
+}
+
+function engineCost(node: Exclude<PlacedNode, Instance>): EngineCost {
+  return node.kind === 'split' ? costOfSplit(node) : ENGINE_COSTS[node.kind];
 }
 
 const KNOWN_PLACES = new WeakMap<InstanceGraph, ReadonlySet<string>>();

@@ -138,7 +138,7 @@ function stepEdges({ nodes, edges }: PlacedInput['graph']): Map<string, string> 
   const found = new Map<string, string>();
   for (const { from, to, pgraph_edge } of edges) {
     if (from !== null && others.get(from) === 'mirror') found.set(from, pgraph_edge!);
-    if (others.get(to) === 'merge' || others.get(to) === 'queue') found.set(to, pgraph_edge!);
+    if (['merge', 'queue', 'split'].includes(others.get(to)!)) found.set(to, pgraph_edge!);
   }
   return found;
 }

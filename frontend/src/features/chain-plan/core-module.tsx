@@ -1,5 +1,5 @@
 import type { ExitNode, GraphNode, Instance } from '@orrery/contract';
-import { IconArrowMerge, IconArrowsSplit2, IconStack2 } from '@tabler/icons-react';
+import { IconArrowMerge, IconArrowsSplit2, IconCopy, IconStack2 } from '@tabler/icons-react';
 import { coresText } from '../../shared/plan/plan-text.js';
 import classes from './placement.module.css';
 
@@ -7,8 +7,9 @@ import classes from './placement.module.css';
 export type CoreModule = Exclude<GraphNode, Instance | ExitNode>;
 
 const WORDS: Readonly<Record<CoreModule['kind'], { readonly icon: typeof IconStack2; readonly does: string }>> = {
-  mirror: { icon: IconArrowsSplit2, does: 'copies each packet' },
+  mirror: { icon: IconCopy, does: 'copies each packet' },
   merge: { icon: IconArrowMerge, does: 'joins the copies of each packet' },
+  split: { icon: IconArrowsSplit2, does: 'shares out flows among instances' },
   queue: { icon: IconStack2, does: 'holds packets until their task runs' },
 };
 

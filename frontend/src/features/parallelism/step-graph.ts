@@ -42,18 +42,18 @@ const OUT = 'egress';
 
 /**
  * The chain as a plan runs it: its NFs, each with all of its instances, and its mirrors and merges. Queues, which only begin
- * tasks, and what goes back to clients or announces dropped packets are left out.
+ * tasks, splits in front of instances, and what goes back to clients or announces dropped packets are left out.
  */
 export function runGraph({ graph }: Pick<Plan, 'graph'>, chainId: string): StepGraph {
   const own = graph.nodes.filter(({ chain_id }) => chain_id === chainId);
   const byId = new Map(own.map((node) => [node.id, node]));
   const edges = graph.edges.filter(({ chain_id, direction }) => chain_id === chainId && direction === 'forward');
-  /** What an edge leads to, past queues. */
+  /** What an edge leads to, past queues and splits. */
   const targets = (to: string): string[] =>
-    byId.get(to)?.kind === 'queue' ? edges.filter(({ from }) => from === to).flatMap((edge) => targets(edge.to)) : [to];
+    isPassed(byId.get(to)) ? edges.filter(({ from }) => from === to).flatMap((edge) => targets(edge.to)) : [to];
   const links = new Map<string, Link>();
   for (const edge of edges) {
-    if (edge.from !== null && byId.get(edge.from)?.kind === 'queue') continue;
+    if (edge.from !== null && isPassed(byId.get(edge.from))) continue;
     const from = edge.from === null ? IN : vertexId(byId.get(edge.from));
     for (const target of targets(edge.to)) {
       const to = vertexId(byId.get(target));
@@ -69,8 +69,12 @@ export function runGraph({ graph }: Pick<Plan, 'graph'>, chainId: string): StepG
   return { vertices, links: byBranch([...links.values()], vertices) };
 }
 
+function isPassed(node: GraphNode | undefined): boolean {
+  return node?.kind === 'queue' || node?.kind === 'split';
+}
+
 function vertexId(node: GraphNode | undefined): string | null {
-  if (!node || node.kind === 'queue') return null;
+  if (!node || isPassed(node)) return null;
   if (node.kind === 'exit') return node.direction === 'forward' ? OUT : null;
   return node.kind === 'nf' ? node.node_id : node.id;
 }

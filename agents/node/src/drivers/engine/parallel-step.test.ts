@@ -1,4 +1,12 @@
-import type { EngineGraph, MergeSpec, MirrorSpec, ModuleSpec, NodeSpec, Target } from '@orrery/contract';
+import {
+  type EngineGraph,
+  FLOW_SPACE,
+  type MergeSpec,
+  type MirrorSpec,
+  type ModuleSpec,
+  type NodeSpec,
+  type Target,
+} from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { ENGINE_TRAITS, instance, nodeSpec, output } from '../../testing/specs.js';
 import { compile } from './compile.js';
@@ -247,6 +255,46 @@ describe('a parallel step', () => {
   ])('refuses %s', (_, over, pointer) => {
     expect(() => compile({ ...STEP, ...over }, traits(1))).toThrow(
       expect.objectContaining({ constructor: CompileError, pointer }),
+    );
+  });
+});
+
+describe('a split in front of instances', () => {
+  it('takes the packets of its hop from a queue and shares them out, here and to other servers', () => {
+    const keep_flows = { capacity: 64, idle_timeout_s: 10 };
+    const half = FLOW_SPACE / 2;
+    const shared = {
+      ...output('p.in', to('p.a.0')),
+      key: ['ip.src' as const],
+      targets: [
+        { range: { lo: 0, hi: half }, to: to('p.a.0') },
+        { range: { lo: half, hi: FLOW_SPACE }, to: { kind: 'hop' as const, hop: 9 } },
+      ],
+      keep_flows,
+    };
+    const { graph, probes } = compile(
+      nodeSpec({
+        instances: [instance('p.a.0', { outputs: [output('p.out', EXIT)] })],
+        modules: [{ kind: 'queue', id: 'p.a.split', chain_id: 'p', core: 0, outputs: [shared] }],
+        hops: [
+          { hop: 3, instance_id: 'p.a.split', direction: 'forward' },
+          { hop: 4, instance_id: 'p.a.0', direction: 'forward' },
+        ],
+        exits: STEP.exits,
+      }),
+      traits(1),
+    );
+    const [split] = probes.splits;
+    expect(split).toMatchObject({ from_id: 'p.a.split', edge_id: 'p.in', targets: shared.targets.map((it) => it.to) });
+    const made = graph.modules.find(({ name }) => name === split!.module);
+    expect(made).toMatchObject({ kind: 'hash_split', config: { key: ['ip.src'], exceptions: keep_flows } });
+    expect(graph.links.map(linkText)).toEqual(
+      expect.arrayContaining([
+        'nic0:hops[0] -> p.a.split',
+        'nic0:hops[1] -> p.a.0:queue',
+        `p.a.split[0] -> ${split!.module}`,
+        `${split!.module}[0] -> p.a.0:queue`,
+      ]),
     );
   });
 });

@@ -1,6 +1,4 @@
 import {
-  DIRECT_ATTRIBUTES,
-  type DirectAttribute,
   type EntryAction,
   FABRIC_GATEWAY_MAC,
   type FabricRule,
@@ -15,6 +13,7 @@ import { addressToNumber } from '../../check/ipv4.js';
 import { cover } from './cover.js';
 import { fnv1a, GroupTable } from './groups.js';
 import { ETHERTYPE, exactly, type Fields, fragmentsOf, Inability, matchesOf } from './match.js';
+import { hashedFields, splitsByRanges } from './split-ability.js';
 import type { Endpoint, SwitchPlace } from './topology.js';
 
 const PRIORITY = { fromHost: 400, hop: 300, guard: 300, gateway: 200, host: 200, range: 100, unsteered: 0 } as const;
@@ -163,13 +162,11 @@ export class SwitchProgram {
   } | null {
     if (rule.kind !== 'classify') return null;
     const { id, key, targets: all, keep_flows } = rule;
-    const { hashes = [], match } = this.abilities;
     const hashed = hashedFields(key);
-    const can = hashes.some((fields) => fields.length === hashed.length && fields.every((it) => hashed.includes(it)));
-    const ability = match.flow_id;
+    const ability = this.abilities.match.flow_id;
     const targets = inOneSpace(all.filter((target) => this.portOf(target)));
     if (targets.length < 2) return null;
-    if (!can || !ability || !match.split || (keep_flows && !this.abilities.keep_flows)) {
+    if (!ability || !splitsByRanges(this.abilities, key, keep_flows !== undefined)) {
       if (keep_flows) throw new Inability(`keep flows by the hash of ${hashed.join(', ')} at their instances`);
       return null;
     }
@@ -378,10 +375,6 @@ export class SwitchProgram {
     }));
     return [...before, { do: 'group', group: this.groups.add({ kind: 'select', key: [...hashed], buckets }) }];
   }
-}
-
-function hashedFields(key: readonly DirectAttribute[]): readonly DirectAttribute[] {
-  return key.length > 0 ? key : DIRECT_ATTRIBUTES;
 }
 
 /** The targets with the whole flow space among them: that of one which cannot be reached goes to its neighbour. */

@@ -1,8 +1,16 @@
+import { withFrontSplits } from '../../igraph/front-splits.js';
+import { splittingSwitches } from '../../lower/switch/split-ability.js';
 import type { AssignedDraft, FormedDraft } from '../draft.js';
 import { formedChains } from '../graphs.js';
 
-/** Chains as drawn, or with parallel steps if they run in parallel (HydraNF 6). */
+/**
+ * Chains as drawn, or with parallel steps if they run in parallel (HydraNF 6); with a split in front of the first NFs where
+ * switches cannot share out their flows (E2 3.4.4).
+ */
 export function formChains(draft: AssignedDraft): FormedDraft {
   const { input, clockOf, pgraph, assignment, recall } = draft;
-  return { ...draft, chainForms: formedChains(input, clockOf, pgraph, assignment.implementations, recall) };
+  const { descriptors, infrastructure, switches = new Map() } = input;
+  const switchesSplit = splittingSwitches(infrastructure, switches);
+  const forms = formedChains(input, clockOf, pgraph, assignment.implementations, recall);
+  return { ...draft, chainForms: forms.map((form) => withFrontSplits(form, descriptors, switchesSplit)) };
 }

@@ -108,14 +108,14 @@ export class ChainJudge {
     return this.carriageMeter.delivers(chainId, nowMs, nowMs - fromMs);
   }
 
-  /** NFs and queues that have taken packets since none leaves the chain, and passed none on. */
+  /** NFs, queues and splits that have taken packets since none leaves the chain, and passed none on. */
   private stuckIn({ nodes }: ChainParts, breaks: readonly Break[], nowMs: number) {
     if (breaks.length === 0) return [];
     const fromMs = Math.max(nowMs - LOOKBACK_MS, lostSinceMs(breaks));
     const packets = (key: string) =>
       this.meter.reported(key, fromMs, nowMs).reduce((sum, count) => sum + count.packets, 0);
     return nodes
-      .filter(({ kind }) => kind === 'nf' || kind === 'queue')
+      .filter(({ kind }) => kind === 'nf' || kind === 'queue' || kind === 'split')
       .filter((node) => packets(takenKey(node)) > 0 && packets(passedKey(node)) === 0)
       .map((node) => ({ id: node.id, label: labelOf(node) }));
   }

@@ -61,6 +61,24 @@ describe('flows are steered', () => {
     });
   });
 
+  it('behind a split in front of the instances, where the switch cannot split', () => {
+    const graph = {
+      nodes: [{ kind: 'split', id: 'p.mon.split', node_id: 'mon', server: 's1' }, ...GRAPH.nodes.slice(2)],
+      edges: [
+        edge(null, 'p.mon.split', { hop: 5, key: [] }),
+        edge('p.mon.split', 'p.mon.0', { pgraph_edge: 'e' }),
+        edge('p.mon.split', 'p.mon.1', { pgraph_edge: 'e', hop: 7 }),
+      ],
+    } as unknown as typeof GRAPH;
+    const point = {
+      instance_id: 'p.mon.split',
+      server: 's1',
+      from: { kind: 'instance', instance_id: 'p.mon.0' },
+      to: { kind: 'hop', hop: 7 },
+    };
+    expect(steering({}, { graph })).toEqual({ idle_timeout_s: 30, points: [point] });
+  });
+
   it('or the reason why they cannot be is a sentence', () => {
     expect(steering({}, { move: { ...MOVE, to: 'p.other.0' } })).toMatch(/No split leads to both/);
     expect(steering({ at: 'switch' })).toMatch(/Switches split/);

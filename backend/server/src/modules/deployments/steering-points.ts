@@ -1,7 +1,7 @@
 import type { FlowSelector } from '@orrery/contract';
 import { type GraphEdge, type NfDescriptor, nfInstances, type Plan, type Target, unknownField } from '@orrery/contract';
 
-/** An instance behind which a split sends flows to both of two instances. */
+/** An instance, or a module beside instances, behind which a split sends flows to both of two instances. */
 export interface SteeringPoint {
   readonly instance_id: string;
   readonly server: string;
@@ -38,9 +38,10 @@ export function steeringBetween(
   if (follower)
     return `The flows of ${instances.get(follower.to)!.node_id} follow those of ${node_id}: set its own ranges first.`;
   const ways = graph.edges.filter(({ direction, key: own }) => direction === 'forward' && own.length > 0);
+  const sources = new Map(graph.nodes.flatMap((it) => (it.kind === 'exit' ? [] : [[it.id, it] as const])));
   const points: SteeringPoint[] = [];
   for (const edge of ways.filter((it) => it.to === from)) {
-    const source = edge.from === null ? undefined : instances.get(edge.from);
+    const source = edge.from === null ? undefined : sources.get(edge.from);
     const sibling = ways.find((it) => it.to === to && it.from === edge.from && it.pgraph_edge === edge.pgraph_edge);
     if (!source || !sibling) return `Packets reach ${from} by another way than an engine's split.`;
     if (points.some(({ instance_id }) => instance_id === source.id)) continue;

@@ -47,7 +47,8 @@ export function JointDetail({ joint, scene, onSelect }: JointDetailProps) {
             </button>,
           ],
           ...(joint.kind === 'merge' ? ([['Copies of', joint.mirror]] as const) : []),
-          ...(joint.kind === 'queue'
+          ...(joint.kind === 'split' ? ([['Flows of', joint.node_id]] as const) : []),
+          ...(joint.kind === 'queue' || joint.kind === 'split'
             ? ([['Waiting', <LiveRate key="waiting" sampleKey={key('waiting')} quantity="count" />]] as const)
             : ([
                 [
@@ -62,7 +63,7 @@ export function JointDetail({ joint, scene, onSelect }: JointDetailProps) {
         ]}
       />
       <TimeSeriesChart
-        title={joint.kind === 'queue' ? 'Packets' : 'Packets and copies'}
+        title={joint.kind === 'queue' || joint.kind === 'split' ? 'Packets' : 'Packets and copies'}
         quantity="pps"
         emulated={emulated}
         height={110}

@@ -1,0 +1,47 @@
+import {
+  DIRECT_ATTRIBUTES,
+  type DirectAttribute,
+  type FlowKey,
+  type Infrastructure,
+  type SwitchAbilities,
+} from '@orrery/contract';
+import type { SwitchesSplit } from '../../igraph/front-splits.js';
+import { ASSUMED_ABILITIES } from './abilities.js';
+import { switchPlaces } from './topology.js';
+
+/** The fields by which a switch tells flows apart: without a key all that it knows. */
+export function hashedFields(key: FlowKey): readonly DirectAttribute[] {
+  return key.length > 0 ? key : DIRECT_ATTRIBUTES;
+}
+
+/** Whether it matches ranges of the flow hash of the key (E2 3.4.4). */
+export function splitsByRanges(
+  { hashes = [], match, keep_flows }: SwitchAbilities,
+  key: FlowKey,
+  keep: boolean,
+): boolean {
+  const hashed = hashedFields(key);
+  const computes = hashes.some(
+    (fields) => fields.length === hashed.length && fields.every((it) => hashed.includes(it)),
+  );
+  return computes && match.flow_id !== undefined && match.split !== undefined && (!keep || keep_flows === true);
+}
+
+/** Whether a select group of it hashes the key: it keeps no flow in progress. */
+export function splitsByGroup({ groups }: SwitchAbilities, key: FlowKey): boolean {
+  return hashedFields(key).every((field) => groups.select.includes(field));
+}
+
+/** Whether every switch with a host of a class can share out its flows, by the abilities that they have reported. */
+export function splittingSwitches(
+  infrastructure: Infrastructure,
+  abilitiesOf: ReadonlyMap<string, SwitchAbilities>,
+): SwitchesSplit {
+  return ({ from }, key, keep) =>
+    switchPlaces(infrastructure)
+      .filter(({ attached }) => attached.some(({ endpoint }) => from.length === 0 || from.includes(endpoint.node)))
+      .every(({ id }) => {
+        const abilities = abilitiesOf.get(id) ?? ASSUMED_ABILITIES;
+        return splitsByRanges(abilities, key, keep) || (!keep && splitsByGroup(abilities, key));
+      });
+}

@@ -1,9 +1,10 @@
 import type { ChainDefinition, NfDescriptor, Plan, PlannedChain } from '@orrery/contract';
-import { type AssignedImplementations, costOnCore, implementationOf } from '../check/assigned-implementation.js';
+import { type AssignedImplementations, implementationOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { configuredNf } from '../check/configured-nf.js';
 import { type ChainGraph, graphOf, topologicalOrder } from '../check/graph.js';
 import { withoutNegligible } from '../without-negligible.js';
+import { countedCost } from './counted-cost.js';
 import { cyclesPerPacket, instancesFor, packetRate } from './sizing.js';
 
 export type PGraph = Plan['pgraph'];
@@ -87,9 +88,9 @@ export function chainPGraph(
     const load_bps = nodeRates.get(node.id)!;
     const load_pps = packetRate(load_bps, bytes);
     const id = pgraphNodeId(definition.name, node.id);
-    const descriptor = configuredNf(catalogue.get(node.nf)!, definition, node.id);
-    const { driver } = implementationOf(implementations, id, descriptor);
-    const cost = costOnCore(descriptor, driver);
+    const descriptor = catalogue.get(node.nf)!;
+    const { driver } = implementationOf(implementations, id, configuredNf(descriptor, definition, node.id));
+    const cost = countedCost(descriptor, definition, node.id, driver);
     const cores_needed = (load_pps * cyclesPerPacket(cost, bytes)) / (referenceGhz * 1e9);
     nodes.push({
       id,

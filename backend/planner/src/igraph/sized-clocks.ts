@@ -1,7 +1,7 @@
 import { type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
-import { costOnCore, implementationsOf } from '../check/assigned-implementation.js';
+import { implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
-import { configuredNf } from '../check/configured-nf.js';
+import { countedCost } from './counted-cost.js';
 import { pgraphOfChain } from './pgraph.js';
 import { cyclesPerPacket } from './sizing.js';
 
@@ -27,7 +27,7 @@ export function sizedClocks(
       const descriptor = catalogue.get(nf);
       const offered = descriptor?.implementations.some((it) => it.driver === driver);
       if (!driver || !descriptor || !offered) return [Number.NaN];
-      const cost = costOnCore(configuredNf(descriptor, chain.definition, node_id), driver);
+      const cost = countedCost(descriptor, chain.definition, node_id, driver);
       const cycles = load_pps * cyclesPerPacket(cost, bytes);
       return [Number((cycles / (cores_needed * 1e9)).toPrecision(DIGITS))];
     });

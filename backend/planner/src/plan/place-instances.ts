@@ -53,12 +53,12 @@ export function placeInstances(
     );
     return slos?.filter(({ kind, met }) => kind === 'latency' && !met).length ?? null;
   };
-  /** Where that makes it miss no more objectives. */
+  /** Where it is known in time that no more objectives are missed. */
   const beside = (places: readonly Place[]): readonly Place[] => {
     const moved = withFewHandovers(graph, problem, pinned, places);
     if (moved.every((place, item) => place === places[item])) return places;
     const [before, after] = [missed(places), missed(moved)];
-    return before !== null && after !== null && after > before ? places : moved;
+    return before === null || after === null || after > before ? places : moved;
   };
   const { placement, reasons } = placeForObjectives(problem, { strategy, seed, budget, pinned }, missed);
   if (!placement.feasible) {

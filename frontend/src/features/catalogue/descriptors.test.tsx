@@ -64,6 +64,9 @@ describe('legacy NFs in the catalogue', { timeout: 60_000 }, () => {
     await press('Add to the catalogue');
     expect(await problems()).toMatch(/^line 3: title must [^:]*$/);
 
+    fireEvent.keyDown(screen.getByLabelText(EDITOR), { key: 'Escape' });
+    expect(screen.queryByLabelText(EDITOR)).not.toBeNull();
+
     type(NEW_NF);
     const pointer = '/implementations/0/program/preserves';
     vi.mocked(call).mockRejectedValueOnce(refused({ pointer, detail: 'must be empty' }));

@@ -38,7 +38,10 @@ export function RangeEditor({ instances, cut, onChange, onInvalid }: RangeEditor
   useEffect(() => onInvalid(invalid), [onInvalid, invalid]);
   const between = (index: number) =>
     `Border between ${instances[cut.order[index]!]} and ${instances[cut.order[index + 1]!]}`;
-  const move = (index: number, to: number) => onChange(withBorder(cut, index, to));
+  const move = (index: number, to: number) => {
+    setRefused({ ...refused, [index]: null });
+    onChange(withBorder(cut, index, to));
+  };
   const drag = (index: number, event: PointerEvent) => {
     if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
     const { left, width } = bar.current!.getBoundingClientRect();
@@ -99,8 +102,8 @@ export function RangeEditor({ instances, cut, onChange, onInvalid }: RangeEditor
             refused={refusedAt(index)}
             onTyped={(typed) => {
               const allowed = fits(typed, roomOf(cut, index));
-              setRefused({ ...refused, [index]: allowed ? null : { typed, border: cut.borders[index]! } });
               if (allowed) move(index, typed);
+              else setRefused({ ...refused, [index]: { typed, border: cut.borders[index]! } });
             }}
           />
         ))}

@@ -140,6 +140,8 @@ describe('the ranges of a running NF', { timeout: 60_000 }, () => {
     fireEvent.keyDown(within(dialog).getByRole('slider'), { key: 'ArrowRight' });
     expect(within(dialog).queryByText('must be from 1 to 65535')).toBeNull();
     expect([(typed as HTMLInputElement).value, ask.disabled]).toEqual(['7256', false]);
+    fireEvent.keyDown(within(dialog).getByRole('slider'), { key: 'ArrowLeft' });
+    expect([(typed as HTMLInputElement).value, ask.disabled]).toEqual(['7000', false]);
     expect(bodies).toEqual([]);
   });
 

@@ -61,6 +61,8 @@ export function makeYamlEditor({ parent, label, text, readOnly, onTyped }: YamlE
         EditorView.contentAttributes.of({
           'aria-label': `${label}. Press Escape, then Tab to leave.`,
           tabindex: '0',
+          // Escape is for leaving the text; a dialog around it would close and lose what was typed.
+          'data-mantine-stop-propagation': 'true',
         }),
         EditorView.updateListener.of(({ docChanged, transactions }) => {
           const typed = transactions.some((each) => TYPING.some((kind) => each.isUserEvent(kind)));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { ChainDefinition, FLOW_SPACE } from '@orrery/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { monitorChain } from './testing/fixtures.js';
-import { CLIENT, liveInfrastructure, WEB } from './testing/live-infrastructure.js';
+import { CLIENT, slowSite, WEB } from './testing/live-infrastructure.js';
 import { LiveSite, siteMissing } from './testing/live-site.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
@@ -13,9 +13,8 @@ const missing = siteMissing();
 const FLOWS = 24;
 const FIRST_PORT = 6000;
 
-/** Cores so slow that the estimated rate needs two monitors: the engine of the forwarder splits their flows. */
-const SITE = liveInfrastructure(['edge-1', 'edge-2'], [CLIENT, WEB]);
-const SLOW = { ...SITE, servers: SITE.servers.map((server) => ({ ...server, cores: 4, ghz: 0.05 })) };
+const SLOW = slowSite();
+/** The rate needs two monitors: the engine of the forwarder splits their flows. */
 const CHAIN = ChainDefinition.parse({
   ...monitorChain('a'),
   traffic_class: { ...monitorChain('a').traffic_class, rate_bps: 9e8, packet_bytes: 64 },

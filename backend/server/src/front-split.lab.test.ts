@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { ChainDefinition } from '@orrery/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { monitorChain } from './testing/fixtures.js';
-import { CLIENT, liveInfrastructure, WEB } from './testing/live-infrastructure.js';
+import { CLIENT, slowSite, WEB } from './testing/live-infrastructure.js';
 import { LiveSite, siteMissing } from './testing/live-site.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
@@ -10,9 +10,8 @@ import { until } from './testing/wait.js';
 const missing = siteMissing();
 
 const FLOWS = 64;
-/** Cores so slow that the estimated rate needs two detectors that read streams, and one split in front of them. */
-const SITE = liveInfrastructure(['edge-1', 'edge-2'], [CLIENT, WEB]);
-const SLOW = { ...SITE, servers: SITE.servers.map((server) => ({ ...server, cores: 4, ghz: 0.05 })) };
+const SLOW = slowSite();
+/** The rate needs two detectors that read streams, and one split in front of them. */
 const CHAIN = ChainDefinition.parse({
   ...monitorChain('a'),
   traffic_class: { ...monitorChain('a').traffic_class, rate_bps: 1.1e8, packet_bytes: 64 },

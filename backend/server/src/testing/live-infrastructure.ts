@@ -37,3 +37,9 @@ export function liveInfrastructure(servers: readonly string[], hosts: readonly L
     })),
   });
 }
+
+/** Two servers with cores so slow that small rates need several instances. */
+export function slowSite(): Infrastructure {
+  const site = liveInfrastructure(['edge-1', 'edge-2'], [CLIENT, WEB]);
+  return { ...site, servers: site.servers.map((server) => ({ ...server, cores: 4, ghz: 0.05 })) };
+}

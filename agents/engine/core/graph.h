@@ -29,11 +29,11 @@ struct Input {
   std::vector<rte_mbuf*> more;
 };
 
-// Passes of a task of which only the whole was timed, since the last one that timed each module.
+// Passes of full batches of a task of which only the whole was timed, since the last one that timed each module.
 struct Unmeasured {
   uint32_t passes = 0;
   uint64_t cycles = 0;
-  uint64_t until_ns = 0;  // CLOCK_MONOTONIC: when the next one times each module at the latest
+  uint64_t until_ns = 0;  // CLOCK_MONOTONIC: the first full one from then on times each module
 };
 
 // A module in its place.

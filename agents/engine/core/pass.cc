@@ -182,18 +182,27 @@ Usage Pass::run(Node& task, uint64_t mark_ns) {
   if (!measures_) {
     ++unmeasured.passes;
     unmeasured.cycles += cycles;
-  } else {
-    if (shares_out_) share_out(unmeasured.cycles, cycles);
-    unmeasured = {.passes = 0, .cycles = 0, .until_ns = now_ns_ + kMostUnmeasuredNs};
+    return {.cycles = cycles, .packets = packets, .bytes = bytes};
   }
+  if (shares_out_) {
+    share_out(unmeasured.cycles, cycles);
+    unmeasured.passes = 0;
+    unmeasured.cycles = 0;
+  }
+  if (packets >= kBatchSize) unmeasured.until_ns = now_ns_ + kMostUnmeasuredNs;
   return {.cycles = cycles, .packets = packets, .bytes = bytes};
 }
 
 void Pass::choose_clock(const Unmeasured& unmeasured, uint32_t packets) {
-  const bool full = packets >= kBatchSize;
-  measures_ = !full || unmeasured.passes + 1 == kFullPassesEach || now_ns_ >= unmeasured.until_ns;
-  stands_for_ = full ? unmeasured.passes + 1 : 1;
-  shares_out_ = measures_ && unmeasured.passes != 0;
+  if (packets >= kBatchSize) {
+    measures_ = unmeasured.passes + 1 == kFullPassesEach || now_ns_ >= unmeasured.until_ns;
+    stands_for_ = unmeasured.passes + 1;
+    shares_out_ = measures_ && unmeasured.passes != 0;
+  } else {
+    measures_ = true;
+    stands_for_ = 1;
+    shares_out_ = unmeasured.passes != 0 && now_ns_ >= unmeasured.until_ns + kMostKeptNs;
+  }
 }
 
 // Charges modules for passes that were not measured, in proportion to what they used in this one.

@@ -45,7 +45,7 @@ class Pass {
   uint64_t exact_now_ns() { return clock_.ns(rte_rdtsc()); }
 
   // Of full batches most passes time only the whole: to read the counter after each module would cost as much as a
-  // short module. The next pass that times each module stands for them.
+  // short module. The next full one that times each module stands for them.
   bool measures() const { return measures_; }
   // For how many passes of full batches this one stands. Precondition: measures().
   uint32_t stands_for() const { return stands_for_; }
@@ -113,6 +113,8 @@ class Pass {
   static constexpr uint32_t kFullPassesEach = 17;
   // Much less than the period in which figures are read.
   static constexpr uint64_t kMostUnmeasuredNs = 10'000'000;
+  // How long cycles of full batches wait, after that, for another full one to tell who used them.
+  static constexpr uint64_t kMostKeptNs = 100'000'000;
 
   // What a module used in a pass that stands for others.
   struct Charge {

@@ -77,6 +77,52 @@ class Holder final : public Module {
   std::vector<rte_mbuf*> held_;
 };
 
+class Bursts final : public TaskModule {
+ public:
+  explicit Bursts(const ModuleContext& context)
+      : TaskModule({"no_memory"}),
+        pool_(context.pool),
+        batches_(read_one(context, "batches")),
+        frame_(build_frame({})) {}
+
+  void process(Pass&, Batch&, uint8_t) override {}
+
+  uint32_t poll(Pass& pass) override {
+    const bool full = turn_ < batches_;
+    turn_ = full ? turn_ + 1 : 0;
+    Batch& batch = pass.fresh_batch();
+    const uint32_t count = full ? kBatchSize : 1;
+    if (rte_pktmbuf_alloc_bulk(pool_, batch.packets, count) != 0) {
+      counters.drops[kFirstOwnReason] += count;
+      return 0;
+    }
+    const auto bytes = static_cast<uint16_t>(frame_.size());
+    for (uint32_t i = 0; i < count; ++i) {
+      rte_mbuf* packet = batch.packets[i];
+      packet->data_len = bytes;
+      packet->pkt_len = bytes;
+      std::ranges::copy(frame_, bytes_of(packet));
+    }
+    batch.common = {
+        .ingress_ns = pass.now_ns(), .enqueue_ns = pass.now_ns(), .least_bytes = bytes, .most_bytes = bytes};
+    batch.count = count;
+    batch.bytes = count * bytes;
+    pass.count_in(batch.count, batch.bytes);
+    pass.emit_all(0, batch);
+    return count;
+  }
+
+  bool backlogged(uint64_t) const override { return true; }
+
+  Wakeup wakeup() const override { return {.now = true, .fd = -1, .due_ns = 0}; }
+
+ private:
+  rte_mempool* pool_;
+  int64_t batches_;
+  int64_t turn_ = 0;
+  Frame frame_;
+};
+
 class Joiner final : public Module {
  public:
   explicit Joiner(const ModuleContext&) {}
@@ -271,6 +317,14 @@ void resize_frame(std::vector<uint8_t>& frame, std::string_view at, int bytes) {
 
 const ModuleKind kDuplicator = kind<Duplicator>("duplicator", 1, false);
 const ModuleKind kHolder = kind<Holder>("holder", 1, true);
+const ModuleKind kBursts{
+    .name = "bursts",
+    .inputs = 0,
+    .gates = 1,
+    .role = ModuleKind::Role::kTask,
+    .port_use = ModuleKind::PortUse::kNone,
+    .make = [](const ModuleContext& context) -> std::unique_ptr<Module> { return std::make_unique<Bursts>(context); },
+};
 const ModuleKind kJoiner = kind<Joiner>("joiner", 3, false);
 const ModuleKind kBurner = kind<Burner>("burner", 1, false);
 const ModuleKind kFieldWriter = kind<FieldWriter>("field_writer", 1, false, 3);

@@ -24,6 +24,9 @@ extern const ModuleKind kJoiner;
 // {"spins": n}: passes everything on after n turns of a loop for each packet.
 extern const ModuleKind kBurner;
 
+// {"batches": n}: makes n full batches, then one of a single packet, over and over.
+extern const ModuleKind kBursts;
+
 // {"field": f}: changes a field of each packet that has it: ttl, tos, dst, dst_port or payload (its last byte). Updates
 // checksums incrementally (RFC 1624), and leaves a UDP checksum of 0 alone. Has a gate 2, as an NF does, and never uses
 // it.

@@ -44,8 +44,8 @@ uint16_t FlowSteering::gate_for(const FlowIdentity& flow, uint32_t table_hash, u
     table_.erase(*entry);
     return begin(flow, table_hash, hash, by_range, now_ns);
   }
-  if (entry->value.change != change_ && !review(*entry, by_range)) [[unlikely]]
-    return kNoRange;
+  if (entry->value.change != change_) [[unlikely]]
+    review(*entry, by_range);
   table_.touch(*entry, now_ns);
   exception_packets_ += entry->value.exception ? 1 : 0;
   return entry->value.gate;
@@ -53,7 +53,6 @@ uint16_t FlowSteering::gate_for(const FlowIdentity& flow, uint32_t table_hash, u
 
 uint16_t FlowSteering::begin(const FlowIdentity& flow, uint32_t table_hash, uint16_t hash, uint16_t by_range,
                              uint64_t now_ns) {
-  if (by_range == kNoRange) return kNoRange;
   // Those that have not moved yet have their room.
   if (flows() >= limits_.capacity) expire(now_ns, 1);
   if (flows() >= limits_.capacity) {
@@ -159,21 +158,15 @@ void FlowSteering::expire(uint64_t now_ns, uint32_t limit) noexcept {
   table_.expire(now_ns, limits_.idle_ns, limit, [this](const Entry& entry) { forget(entry); });
 }
 
-// Decides where a flow stays that was last looked at before the change; false: nowhere, and it is gone.
-bool FlowSteering::review(Entry& entry, uint16_t by_range) {
+// Decides where a flow stays that was last looked at before the change.
+void FlowSteering::review(Entry& entry, uint16_t by_range) {
   uint16_t gate = keep_ ? entry.value.gate : by_range;
   if (moved_gates_ != nullptr) gate = (*moved_gates_)[gate];
   if (moved_gates_ != nullptr && gate == kGateGone) {
     ++displaced_;
     gate = by_range;
   }
-  if (gate == kNoRange) {
-    forget(entry);
-    table_.erase(entry);
-    return false;
-  }
   place(entry, static_cast<uint8_t>(gate), by_range);
-  return true;
 }
 
 void FlowSteering::place(Entry& entry, uint8_t gate, uint16_t by_range) {

@@ -27,8 +27,8 @@ class FlowSteering {
  public:
   explicit FlowSteering(const SteeringLimits& limits);
 
-  // Packets of one batch, at most kBatchSize, in order. `hashes`: H(f) of each. `gates`: where the ranges in force lead
-  // (kNoRange: nowhere), replaced by where each packet goes.
+  // Packets of one batch, at most kBatchSize, in order. `hashes`: H(f) of each. `gates`: where the ranges in force
+  // lead, replaced by where each packet goes.
   void steer(std::span<const FlowIdentity> flows, std::span<const uint16_t> hashes, std::span<uint16_t> gates,
              uint64_t now_ns);
 
@@ -96,7 +96,7 @@ class FlowSteering {
 
   uint16_t gate_for(const FlowIdentity& flow, uint32_t table_hash, uint16_t hash, uint16_t by_range, uint64_t now_ns);
   uint16_t begin(const FlowIdentity& flow, uint32_t table_hash, uint16_t hash, uint16_t by_range, uint64_t now_ns);
-  bool review(Entry& entry, uint16_t by_range);
+  void review(Entry& entry, uint16_t by_range);
   void place(Entry& entry, uint8_t gate, uint16_t by_range);
   void forget(const Entry& entry);
   Entry* fetch(const FlowIdentity& flow, uint64_t now_ns);

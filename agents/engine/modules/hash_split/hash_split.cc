@@ -114,7 +114,6 @@ class HashSplit final : public Module, public Splitter {
 
   std::unique_ptr<SplitChange> prepare(const json& ranges, bool keep_flows) const override {
     SplitRanges next(ranges, "/ranges");
-    next.require_whole("/ranges");
     if (keep_flows && steering_ == nullptr)
       throw EngineError(kInvalidSplit, "/keep_flows", "it tracks no flows: its config has no exceptions");
     return std::make_unique<RangeChange>(std::move(next), keep_flows);
@@ -219,8 +218,7 @@ class HashSplit final : public Module, public Splitter {
   static constexpr uint32_t kExpiredPerReading = 256;
 
   HashSplit(const ModuleContext& context, JsonFields fields)
-      : Module({"no_range"}),
-        key_(read_key(fields, context.pointer)),
+      : key_(read_key(fields, context.pointer)),
         hash_(key_),
         identify_(key_),
         ranges_(fields.required("ranges"), context.pointer + "/ranges"),
@@ -229,8 +227,6 @@ class HashSplit final : public Module, public Splitter {
   }
 
   Fate fate_of(uint16_t gate) {
-    if (gate == kNoRange) [[unlikely]]
-      return {.dropped = true, .index = kFirstOwnReason};
     ++packets_[gate];
     return {.dropped = false, .index = static_cast<uint8_t>(gate)};
   }

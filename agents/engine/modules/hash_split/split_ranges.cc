@@ -40,7 +40,7 @@ SplitRanges::SplitRanges(const nlohmann::json& ranges, const std::string& pointe
   for (size_t i = 1; i < ranges_.size(); ++i)
     if (ranges_[i].lo < ranges_[i - 1].hi)
       throw EngineError(kInvalidRanges, range_pointer(pointer, ranges_[i].index), "overlaps another range");
-  ranges_.push_back({.lo = kFlowSpace, .hi = UINT32_MAX, .gate = kNoRange, .index = 0});
+  require_whole(pointer);
   for (uint32_t block = 0, range = 0; block < first_.size(); ++block) {
     while (ranges_[range].hi <= block * kBlock) ++range;
     first_[block] = static_cast<uint16_t>(range);
@@ -49,20 +49,20 @@ SplitRanges::SplitRanges(const nlohmann::json& ranges, const std::string& pointe
 
 void SplitRanges::require_whole(const std::string& pointer) const {
   uint32_t covered = 0;
-  for (const Range& range : given()) {
+  for (const Range& range : ranges_) {
     if (range.lo != covered)
       throw EngineError(kInvalidRanges, range_pointer(pointer, range.index) + "/lo",
                         "no range holds the flows from " + std::to_string(covered) + " on");
     covered = range.hi;
   }
   if (covered != kFlowSpace)
-    throw EngineError(kInvalidRanges, range_pointer(pointer, given().back().index) + "/hi",
+    throw EngineError(kInvalidRanges, range_pointer(pointer, ranges_.back().index) + "/hi",
                       "no range holds the flows from " + std::to_string(covered) + " on");
 }
 
 nlohmann::json SplitRanges::to_json() const {
   nlohmann::json out = nlohmann::json::array();
-  for (const Range& range : given())
+  for (const Range& range : ranges_)
     out.push_back({{"range", {{"lo", range.lo}, {"hi", range.hi}}}, {"gate", range.gate}});
   return out;
 }

@@ -12,27 +12,21 @@
 
 namespace orrery {
 
-constexpr uint16_t kNoRange = UINT16_MAX;
-
-// Disjoint ranges of H(f) and the gate that each leads to.
+// Ranges that divide the space of H(f), and the gate that each leads to.
 class SplitRanges {
  public:
   // `pointer`: of the array. Throws EngineError `invalid-config`.
   SplitRanges(const nlohmann::json& ranges, const std::string& pointer);
 
-  // kNoRange: no range holds it.
   uint16_t gate_of(uint16_t flow) const {
     // Where a range ends is hard to predict for the processor, so it is looked up and not searched for.
     const Range* range = &ranges_[first_[flow / kBlock]];
     while (flow >= range->hi) ++range;
-    return flow >= range->lo ? range->gate : kNoRange;
+    return range->gate;
   }
 
   // One more than the highest gate.
   uint32_t gates() const { return gates_; }
-
-  // Throws EngineError unless the ranges cover the whole space.
-  void require_whole(const std::string& pointer) const;
 
   nlohmann::json to_json() const;
 
@@ -44,11 +38,12 @@ class SplitRanges {
     uint16_t index;  // in the request
   };
 
-  std::span<const Range> given() const { return std::span(ranges_).first(ranges_.size() - 1); }
+  // Precondition: ascending and disjoint. Throws EngineError unless they cover the whole space.
+  void require_whole(const std::string& pointer) const;
 
   static constexpr uint32_t kBlock = 256;
 
-  std::vector<Range> ranges_;                          // ascending, and one behind the last that holds nothing
+  std::vector<Range> ranges_;                          // ascending
   std::array<uint16_t, kFlowSpace / kBlock> first_{};  // by block of flows: the first range that ends in or behind it
   uint32_t gates_ = 0;
 };

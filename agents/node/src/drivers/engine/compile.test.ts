@@ -233,6 +233,45 @@ describe('compile', () => {
       },
       '/instances/0/outputs/0/targets/1/range',
     ],
+    [
+      'ranges that leave flows out',
+      {
+        instances: [
+          instance('a.b.0', {
+            outputs: [
+              {
+                edge_id: 'e',
+                match: [],
+                key: ['ip.src'],
+                targets: [
+                  { range: { lo: 200, hi: 65536 }, to: { kind: 'hop', hop: 2 } },
+                  { range: { lo: 0, hi: 100 }, to: { kind: 'hop', hop: 1 } },
+                ],
+              },
+            ],
+          }),
+        ],
+      },
+      '/instances/0/outputs/0/targets/0/range',
+    ],
+    [
+      'ranges that end early',
+      {
+        instances: [
+          instance('a.b.0', {
+            outputs: [
+              {
+                edge_id: 'e',
+                match: [],
+                key: ['ip.src'],
+                targets: [{ range: { lo: 0, hi: 65535 }, to: { kind: 'hop', hop: 2 } }],
+              },
+            ],
+          }),
+        ],
+      },
+      '/instances/0/outputs/0/targets',
+    ],
     ['a module beside NFs', { instances: [instance('a.b.0')], modules: [MIRROR] }, '/modules/0/kind'],
     [
       'a scheduler tree',

@@ -46,8 +46,7 @@ export class Outgoing {
     const targets = entries.map(entryKey);
     const here = output.targets.map(({ to }) => places.present(to));
     const distinct = [...new Set(targets)];
-    const whole = output.targets.reduce((sum, { range }) => sum + range.hi - range.lo, 0) === FLOW_SPACE;
-    if (distinct.length === 1 && (whole || output.targets.length === 1)) {
+    if (distinct.length === 1) {
       if (here[0]) parts.link(from.name, from.gate, entries[0]!);
       return;
     }
@@ -81,12 +80,16 @@ export class Outgoing {
   }
 }
 
+/** Ranges divide the space of flows; else a CompileError at the first that does not. */
 function checkRanges({ targets }: OutputSpec, pointer: string, id: string): void {
   const ordered = targets.map(({ range }, i) => ({ ...range, i })).sort((a, b) => a.lo - b.lo);
-  ordered.forEach(({ lo, hi, i }, k) => {
-    const before = ordered[k - 1];
-    if (lo >= hi) throw new CompileError(`${pointer}/${i}/range`, `range ${lo}-${hi} is empty`, id);
-    if (before && before.hi > lo)
-      throw new CompileError(`${pointer}/${i}/range`, `range ${lo}-${hi} overlaps ${before.lo}-${before.hi}`, id);
-  });
+  let end = 0;
+  for (const { lo, hi, i } of ordered) {
+    const refuse = (why: string) => new CompileError(`${pointer}/${i}/range`, `range ${lo}-${hi} ${why}`, id);
+    if (lo >= hi) throw refuse('is empty');
+    if (lo < end) throw refuse('overlaps another');
+    if (lo > end) throw refuse(`leaves flows from ${end} on without a target`);
+    end = hi;
+  }
+  if (end !== FLOW_SPACE) throw new CompileError(pointer, `no range holds the flows from ${end} on`, id);
 }

@@ -106,6 +106,26 @@ describe('a move of flows of which a reply is lost', () => {
     expect(stored.get(id)!.error!.detail).toContain('flows may go to p.mon.1 by now');
   });
 
+  it('while a later portion is copied is given up, although the first one is copied each time', async () => {
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 3000));
+    try {
+      let portions = 0;
+      const { migrations, stored } = migrationBench((method, instance) => {
+        if (method === 'export_flows') return { ...portion, last: ++portions % 2 === 0 };
+        if (method === 'import_state' && portions % 2 === 0) throw lost('s2');
+        return agents(method, instance);
+      });
+      const { id } = await migrations.begin('p.nat.0', all('p.nat.1'), 'me');
+      await vi.waitFor(() => expect(stored.get(id)!.state).toBe('FAILED'), 10_000);
+      expect(portions).toBeGreaterThanOrEqual(10);
+      expect(stored.get(id)!.error!.detail).toContain('p.nat.0 has all flows');
+      expect(stored.get(id)!.migration).toMatchObject({ copied: portion.rows, at_least: true });
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
   it('by no means means that what an agent refused is in doubt', async () => {
     const { migrations, stored } = migrationBench((method, instance) => {
       if (method === 'export_flows') return QUIET;

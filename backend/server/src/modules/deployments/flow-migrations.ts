@@ -30,6 +30,7 @@ import {
   type FlowEnds,
   type FlowSplit,
   type FlowSteering,
+  flowsDone,
   type MoveCounts,
   type MoveStep,
   moveFlows,
@@ -47,8 +48,12 @@ const PACE = {
   sleep: (ms: number) => sleep(ms),
   nowMs: () => performance.now(),
 };
-/** A copy begins anew after an error, such as an agent that starts anew, until nothing has gone forward for so long. */
+/**
+ * A copy begins anew after an error, such as an agent that starts anew, until no attempt has gone further than the ones before it for
+ * so long, and at least so many have failed.
+ */
 const PATIENCE_MS = 30_000;
+const ATTEMPTS = 5;
 const RETRY_MS = 500;
 /** Between two records of progress. */
 const RECORD_MS = 500;
@@ -221,18 +226,24 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     let before: MoveCounts = migration;
     let recordedMs = Number.NEGATIVE_INFINITY;
     let forwardMs = performance.now();
+    let failures = 0;
     const progress = async (step: MoveStep, counts: MoveCounts) => {
-      forwardMs = performance.now();
+      const nowMs = performance.now();
+      const reached = afterAttempts(before, counts);
+      if (flowsDone(reached) > flowsDone(latest.migration!)) {
+        forwardMs = nowMs;
+        failures = 0;
+      }
       const changed = latest.steps.find(({ kind }) => kind === step)?.state !== 'running';
       latest = {
         ...latest,
-        migration: { ...migration, ...afterAttempts(before, counts), ...(doubts.latest && { at_least: true }) },
+        migration: { ...migration, ...reached, ...(doubts.latest && { at_least: true }) },
         steps: atStep(latest.steps, step),
         updated_ms: Date.now(),
       };
       signal.throwIfAborted();
-      if (!changed && forwardMs - recordedMs < RECORD_MS) return;
-      recordedMs = forwardMs;
+      if (!changed && nowMs - recordedMs < RECORD_MS) return;
+      recordedMs = nowMs;
       await this.put(latest);
     };
     let moved: Awaited<ReturnType<typeof moveFlows>> | null = null;
@@ -244,11 +255,12 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
         if (this.closing) return;
         const why = (error as Error).message;
         before = latest.migration!;
+        failures++;
         if (signal.aborted) return await this.fail(latest, 'ROLLED_BACK', why, run.by, doubts);
         if (
           (error instanceof NotSteered && !doubts.isOpen) ||
           doubts.isHopeless ||
-          performance.now() - forwardMs > PATIENCE_MS ||
+          (failures >= ATTEMPTS && performance.now() - forwardMs > PATIENCE_MS) ||
           !this.instance(migration.from) ||
           !this.instance(migration.to)
         )

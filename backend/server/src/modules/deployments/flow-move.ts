@@ -67,6 +67,11 @@ export function afterAttempts(before: MoveCounts, now: MoveCounts): MoveCounts {
   };
 }
 
+/** Grows as a move goes forward, and stays where an attempt does again what one before it has done. */
+export function flowsDone({ copied, steered, released }: MoveCounts): number {
+  return copied + steered + released;
+}
+
 /** Why flows stay where they are: trying again does not help. */
 export class NotSteered extends Error {
   override name = 'NotSteered';

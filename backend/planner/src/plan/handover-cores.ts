@@ -1,16 +1,15 @@
 import { grouped } from '../grouped.js';
 import { type UnplacedGraph, workNodes } from '../igraph/graph.js';
-import { CORE_BUDGET } from '../igraph/sizing.js';
 import type { Place, PlacementProblem } from '../placement/problem.js';
 
 /** Its worker runs the network interface of the engine, by which packets come from other nodes and go to them. */
 const INTERFACE_CORE = 0;
-/** Absorbs rounding in sums of shares. */
-const FULL = CORE_BUDGET * (1 + 1e-9);
+/** Load up to which a core takes more: beyond it, what others wait there (M/D/1: 1.2 times what they take) grows fast. */
+const MOST_LOAD = 0.7;
 
 /**
  * The places, with each new mirror or split on the core from which its packets come and each new merge on the core to which they go
- * next, where that has room: there, packets wait for no other worker, which may sleep. What runs, `pinned`, stays on its
+ * next, where that is not busy: there, packets wait for no other worker, which may sleep. What runs, `pinned`, stays on its
  * core, and everything on its server. Places are by the order of `workNodes`.
  */
 export function withFewHandovers(
@@ -39,7 +38,7 @@ export function withFewHandovers(
       return place?.bin === bin ? [place.core] : [];
     });
     const to = there[0] ?? INTERFACE_CORE;
-    if (to === core || pinned[item]?.bin === bin || load[bin]![to]! + share(item) > FULL) return;
+    if (to === core || pinned[item]?.bin === bin || load[bin]![to]! + share(item) > MOST_LOAD) return;
     load[bin]![core]! -= share(item);
     load[bin]![to]! += share(item);
     out[item] = { bin, core: to };

@@ -187,21 +187,24 @@ describe('a chain that is to run in parallel', () => {
       Object.fromEntries(plan.graph.nodes.flatMap((node) => (node.kind === 'exit' ? [] : [[node.id, node.core]])));
     const alone = made(CHAIN);
     expect(cores(alone)).toMatchObject({ 'p.a.mirror': 0, 'p.a.merge': 0 });
+    expect(cores(made(CHAIN, alone))).toEqual(cores(alone));
     const between = { d: 'd', a: 'a', b: 'b', c: 'c', e: 'd' };
-    const framed = cores(
-      made(
-        chainOf(between, [
-          ['in', 'd'],
-          ['d', 'a'],
-          ['a', 'b'],
-          ['b', 'c'],
-          ['c', 'e'],
-          ['e', 'out'],
-        ]),
-      ),
+    const plan = made(
+      chainOf(between, [
+        ['in', 'd'],
+        ['d', 'a'],
+        ['a', 'b'],
+        ['b', 'c'],
+        ['c', 'e'],
+        ['e', 'out'],
+      ]),
     );
+    const framed = cores(plan);
     expect(framed).toMatchObject({ 'p.a.mirror': framed['p.d.0'], 'p.a.merge': framed['p.e.0'] });
     expect(framed['p.d.0']).not.toBe(framed['p.e.0']);
+    const why = new Map(plan.reasons.map(({ subject, because }) => [subject, because]));
+    expect(why.get('p.a.mirror')).toMatch(/come from this core/);
+    expect(why.get('p.a.merge')).toMatch(/go on to this core/);
   });
 
   it('is as it was where nobody asks', () => {

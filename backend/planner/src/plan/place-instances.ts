@@ -2,7 +2,7 @@ import type { InstanceGraph, Plan, PlanOptions } from '@orrery/contract';
 import { improving, inTime } from '../budget.js';
 import { programOf } from '../check/implementation.js';
 import { plannedChains } from '../check/planned-chains.js';
-import { type UnplacedGraph, workNodes } from '../igraph/graph.js';
+import { type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js';
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
 import { hostsOf, placedGraph, quickBound, runningPlaces } from '../placement/from-graph.js';
 import { type Place, type PlacementProblem, problemOf } from '../placement/problem.js';
@@ -26,6 +26,15 @@ type Placed =
       readonly bound: PlacementBound;
     }
   | { readonly feasible: false; readonly reasons: Plan['reasons']; readonly conflicts: Plan['conflicts'] };
+
+const FROM = 'Its packets come from this core, so they wait for no other worker.';
+/** Why a node is on its core, by kind (`withFewHandovers`). */
+const BESIDE: Readonly<Record<WorkNode['kind'], string>> = {
+  nf: '',
+  mirror: FROM,
+  split: FROM,
+  merge: 'Its packets go on to this core, so they wait for no other worker.',
+};
 
 /**
  * Gives every node of the graph a core, so that latency objectives are met where they can be (E2 3.4.1 step 4).
@@ -82,10 +91,15 @@ export function placeInstances(
     const holds = work[item]!.kind === 'nf' ? 'flow state' : 'copies';
     return { left: `${bins[ran.bin]!.id}, core ${ran.core}`, holds };
   };
+  const why = placementReasons(state, strategy, history, improving(budget)).map((reason, item) =>
+    places[item]!.core === placement.places[item]!.core
+      ? reason
+      : { ...reason, because: `${reason.because} ${BESIDE[work[item]!.kind]}` },
+  );
   return {
     feasible: true,
     graph: placedGraph(graph, problem, places, recall),
-    reasons: [...reasons, ...placementReasons(state, strategy, history, improving(budget))],
+    reasons: [...reasons, ...why],
     cut_bps,
     displaced: work.flatMap(({ id }, item) => (displaced.has(item) ? [id] : [])),
     bound: boundPlacement(

@@ -54,13 +54,16 @@ function engineCost(node: Exclude<PlacedNode, Instance>): EngineCost {
   return node.kind === 'split' ? costOfSplit(node) : ENGINE_COSTS[node.kind];
 }
 
-const KNOWN_PLACES = new WeakMap<InstanceGraph, ReadonlySet<string>>();
+const KNOWN_PLACES = new WeakMap<
+  InstanceGraph,
+  { readonly descriptors: readonly NfDescriptor[]; readonly places: ReadonlySet<string> }
+>();
 
-/** Nodes of a placed graph in front of which TCP streams are reassembled; found once for each graph. */
+/** Nodes of a placed graph in front of which TCP streams are reassembled; found once for each graph and its descriptors. */
 export function reassemblies(graph: InstanceGraph, descriptors: readonly NfDescriptor[]): ReadonlySet<string> {
   const known = KNOWN_PLACES.get(graph);
-  if (known) return known;
+  if (known?.descriptors === descriptors) return known.places;
   const places = bytestreams(graph, descriptors);
-  KNOWN_PLACES.set(graph, places);
+  KNOWN_PLACES.set(graph, { descriptors, places });
   return places;
 }

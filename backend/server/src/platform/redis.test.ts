@@ -7,8 +7,9 @@ import { LostReply } from '../ports/node-fleet.js';
 import { until } from '../testing/wait.js';
 import { configFrom } from './config.js';
 import { makeLog } from './log.js';
+import { isPassing } from './passing-error.js';
 import { conflict, ProblemError, unavailable } from './problem.js';
-import { isPassing, isStoreAway, Store } from './redis.js';
+import { isStoreAway, Store } from './redis.js';
 
 /** The error of a command when the server treats its connections like this. */
 async function errorOf(serve: (socket: Socket) => void, options: RedisOptions): Promise<unknown> {

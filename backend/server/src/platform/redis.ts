@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { type ChainableCommander, Redis, type RedisOptions } from 'ioredis';
-import { LostReply } from '../ports/node-fleet.js';
 import type { Config } from './config.js';
 import type { Log } from './log.js';
-import { ProblemError, unavailable } from './problem.js';
+import { unavailable } from './problem.js';
 import { freeBytes, RedisServer } from './redis-server.js';
 import type { StoreRoom } from './store-pressure.js';
 
@@ -148,11 +147,6 @@ function causeOf(error: Error): Error {
 export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error.name === 'MaxRetriesPerRequestError' || AWAY.test(causeOf(error).message) || refusalOf(error) !== null;
-}
-
-/** Whether an error is transient, caused by an absent dependency such as a restarting store rather than by the request. */
-export function isPassing(error: unknown): boolean {
-  return isStoreAway(error) || error instanceof LostReply || (error instanceof ProblemError && error.status >= 500);
 }
 
 /**

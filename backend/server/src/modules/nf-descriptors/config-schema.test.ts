@@ -14,6 +14,10 @@ it.each<[unknown, string]>([
   [7, ''],
   [{ minimum: 'x' }, '/minimum'],
   [{ type: 'integer', minimum: 2, maximum: 1 }, '/maximum'],
+  [{ type: 'number', exclusiveMinimum: 2, exclusiveMaximum: 2 }, '/exclusiveMaximum'],
+  [{ type: 'number', exclusiveMinimum: 2, maximum: 2 }, '/maximum'],
+  [{ type: 'number', minimum: 2, exclusiveMaximum: 2 }, '/exclusiveMaximum'],
+  [{ not: { minimum: 'x' } }, '/not/minimum'],
   [{ type: 'string', minLength: -1 }, '/minLength'],
   [{ multipleOf: 0 }, '/multipleOf'],
   [{ enum: [] }, '/enum'],
@@ -40,6 +44,9 @@ it('refuses what is nested without end', () => {
 
 it('takes what is a schema of an object', () => {
   expect(errorsOf({ type: ['integer', 'null'], minimum: 1, maximum: 1, enum: [1, null, 'x'] })).toEqual([]);
+  expect(errorsOf({ type: 'number', exclusiveMinimum: 1, maximum: 2 })).toEqual([]);
+  expect(errorsOf({ not: { minimum: 2, maximum: 1 }, if: { type: 'integer', const: 'x' } })).toEqual([]);
+  expect(errorsOf({ not: { allOf: [{ required: ['a'], additionalProperties: false }] } })).toEqual([]);
   expect(configSchemaErrors({})).toEqual([]);
   expect(configSchemaErrors({ type: 'array' }).map(({ pointer }) => pointer)).toEqual(['/config_schema/type']);
 });

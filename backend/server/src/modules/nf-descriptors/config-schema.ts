@@ -21,6 +21,8 @@ const SUBSCHEMA = [
 const NAMED_SUBSCHEMAS = ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties'];
 const LISTED_SUBSCHEMAS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'];
 const NUMBERS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
+/** Schemas that no value need meet. */
+const TESTS = ['if', 'not'];
 const RANGES = [
   ['minimum', 'maximum'],
   ['minLength', 'maxLength'],
@@ -29,6 +31,11 @@ const RANGES = [
   ['minContains', 'maxContains'],
 ] as const;
 const COUNTS = RANGES.slice(1).flat();
+const OPEN_RANGES = [
+  ['exclusiveMinimum', 'exclusiveMaximum'],
+  ['exclusiveMinimum', 'maximum'],
+  ['minimum', 'exclusiveMaximum'],
+] as const;
 
 /** What makes the schema of a configuration (JSON Schema 2020-12) no schema, or one that no configuration meets. */
 export function configSchemaErrors(schema: Schema): FieldError[] {
@@ -39,34 +46,35 @@ export function configSchemaErrors(schema: Schema): FieldError[] {
   return found.map(([pointer, detail]) => ({ pointer, detail, code: 'bad-schema' }));
 }
 
-function findings(schema: unknown, at: string, depth = 0): Found[] {
+/** `test`: only whether it is a schema, not whether a value may meet it. */
+function findings(schema: unknown, at: string, depth = 0, test = false): Found[] {
   if (depth > MOST_LEVELS) return [[at, `is nested too deep: at most ${MOST_LEVELS} levels`]];
   if (typeof schema === 'boolean') return [];
   if (!isObject(schema)) return [[at, 'must be a schema: an object, true or false']];
   return [
     ...typeFindings(schema, at),
-    ...limitFindings(schema, at),
-    ...valueFindings(schema, at),
-    ...inside(schema, at, depth + 1),
+    ...(limitFindings(schema, at) ?? (test ? [] : emptyRanges(schema, at))),
+    ...valueFindings(schema, at, test),
+    ...inside(schema, at, depth + 1, test),
   ];
 }
 
-function inside(schema: Schema, at: string, depth: number): Found[] {
+function inside(schema: Schema, at: string, depth: number, test: boolean): Found[] {
   const named = NAMED_SUBSCHEMAS.filter((key) => key in schema).flatMap((key): Found[] => {
     const schemas = schema[key];
     if (!isObject(schemas)) return [[`${at}/${key}`, 'must be an object with a schema for each name']];
     return Object.entries(schemas).flatMap(([name, each]): Found[] => [
       ...(key === 'patternProperties' ? patternFindings(name, `${at}/${key}/${escaped(name)}`) : []),
-      ...findings(each, `${at}/${key}/${escaped(name)}`, depth),
+      ...findings(each, `${at}/${key}/${escaped(name)}`, depth, test),
     ]);
   });
   const listed = LISTED_SUBSCHEMAS.filter((key) => key in schema).flatMap((key): Found[] => {
     const schemas = schema[key];
     if (!Array.isArray(schemas) || schemas.length === 0) return [[`${at}/${key}`, 'must be a list of schemas']];
-    return schemas.flatMap((each, i) => findings(each, `${at}/${key}/${i}`, depth));
+    return schemas.flatMap((each, i) => findings(each, `${at}/${key}/${i}`, depth, test));
   });
   const single = SUBSCHEMA.filter((key) => key in schema).flatMap((key) =>
-    findings(schema[key], `${at}/${key}`, depth),
+    findings(schema[key], `${at}/${key}`, depth, test || TESTS.includes(key)),
   );
   return [...named, ...listed, ...single];
 }
@@ -82,7 +90,8 @@ function typeFindings({ type }: Schema, at: string): Found[] {
   );
 }
 
-function limitFindings(schema: Schema, at: string): Found[] {
+/** Null: all limits are numbers that they can be. */
+function limitFindings(schema: Schema, at: string): Found[] | null {
   const isGiven = (key: string) => key in schema;
   const wrong: Found[] = [
     ...NUMBERS.filter((key) => isGiven(key) && typeof schema[key] !== 'number').map(
@@ -95,23 +104,31 @@ function limitFindings(schema: Schema, at: string): Found[] {
   const { multipleOf } = schema;
   if (multipleOf !== undefined && !(typeof multipleOf === 'number' && multipleOf > 0))
     wrong.push([`${at}/multipleOf`, 'must be a number above 0']);
-  if (wrong.length > 0) return wrong;
-  return RANGES.filter(([least, most]) => (schema[least] as number) > (schema[most] as number)).map(
-    ([least, most]): Found => [`${at}/${most}`, `must not be below ${least}: no value would be allowed`],
-  );
+  return wrong.length > 0 ? wrong : null;
 }
 
-function valueFindings(schema: Schema, at: string): Found[] {
+/** Precondition: limits are numbers. */
+function emptyRanges(schema: Schema, at: string): Found[] {
+  const closed = RANGES.filter(([least, most]) => (schema[least] as number) > (schema[most] as number)).map(
+    ([least, most]): Found => [`${at}/${most}`, `must not be below ${least}: no value would be allowed`],
+  );
+  const open = OPEN_RANGES.filter(([least, most]) => (schema[least] as number) >= (schema[most] as number)).map(
+    ([least, most]): Found => [`${at}/${most}`, `must be above ${least}: no value would be allowed`],
+  );
+  return [...closed, ...open];
+}
+
+function valueFindings(schema: Schema, at: string, test: boolean): Found[] {
   const { enum: values, const: value, pattern, required } = schema;
   const found: Found[] = [];
   if ('enum' in schema && !(Array.isArray(values) && values.length > 0))
     found.push([`${at}/enum`, 'must be a list of at least one value']);
-  else if (Array.isArray(values) && !values.some((each) => mayHave(schema, each)))
+  else if (!test && Array.isArray(values) && !values.some((each) => mayHave(schema, each)))
     found.push([`${at}/enum`, 'has no value of the type that `type` asks for']);
-  if ('const' in schema && !mayHave(schema, value))
+  if (!test && 'const' in schema && !mayHave(schema, value))
     found.push([`${at}/const`, 'is not of the type that `type` asks for']);
   if ('pattern' in schema) found.push(...patternFindings(pattern, `${at}/pattern`));
-  if ('required' in schema) found.push(...requiredFindings(schema, required, `${at}/required`));
+  if ('required' in schema) found.push(...requiredFindings(schema, required, `${at}/required`, test));
   return found;
 }
 
@@ -125,11 +142,11 @@ function patternFindings(pattern: unknown, at: string): Found[] {
   }
 }
 
-function requiredFindings(schema: Schema, required: unknown, at: string): Found[] {
+function requiredFindings(schema: Schema, required: unknown, at: string, test: boolean): Found[] {
   if (!Array.isArray(required) || required.some((name) => typeof name !== 'string'))
     return [[at, 'must be a list of names']];
   const { properties = {}, patternProperties, additionalProperties } = schema;
-  if (additionalProperties !== false || patternProperties !== undefined || !isObject(properties)) return [];
+  if (test || additionalProperties !== false || patternProperties !== undefined || !isObject(properties)) return [];
   return required.flatMap((name: string, i): Found[] =>
     Object.hasOwn(properties, name)
       ? []

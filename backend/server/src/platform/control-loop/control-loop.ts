@@ -1,5 +1,5 @@
 import type { Log } from '../log.js';
-import { isPassing } from '../redis.js';
+import { isPassing } from '../passing-error.js';
 import type { Clock } from './clock.js';
 import { Decisions } from './decisions.js';
 import type { Decision, LoopDefinition, LoopRun, LoopStatus, TakenDecision } from './definition.js';

@@ -4,7 +4,7 @@ import type { ControlLoop } from '../../../platform/control-loop/control-loop.js
 import { CONTROL_LOOPS, type ControlLoops } from '../../../platform/control-loop/control-loops.js';
 import type { LoopRun, RunOutcome } from '../../../platform/control-loop/definition.js';
 import { LOG, type Log } from '../../../platform/log.js';
-import { isPassing } from '../../../platform/redis.js';
+import { isPassing } from '../../../platform/passing-error.js';
 import { Detection } from '../decision/detection.js';
 import { over, resumed, stageEvents } from '../records/events.js';
 import { Records } from '../records/records.js';

@@ -2,6 +2,7 @@ import {
   type ChainingStrategy,
   type ClassForecast,
   crossesServers,
+  type GraphEdge,
   nfInstances,
   type Plan,
   type PlannedChain,
@@ -10,6 +11,9 @@ import {
 import { indexDescriptors } from '../check/attributes.js';
 import type { Path } from '../check/paths.js';
 import { threeDigits } from '../figures.js';
+import { grouped } from '../grouped.js';
+import { type PlacedNode, placedNodes } from '../igraph/graph.js';
+import { partOf } from '../igraph/parts.js';
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import { costOfNode, reassemblies } from '../slo/instance-cost.js';
 import { hopDelay, serviceUs } from '../slo/latency.js';
@@ -31,7 +35,7 @@ interface FlowWay {
   readonly reason: Plan['reasons'][number] | null;
 }
 
-/** The route of a flow of the class over the placed instances (HYPER IV-B). */
+/** The route of a flow of the class over the placed instances (HYPER IV-B); none where NFs run in parallel. */
 export function flowWay(
   input: PlacedInput,
   planned: PlannedChain,
@@ -43,7 +47,9 @@ export function flowWay(
   }: { readonly strategy: ChainingStrategy; readonly seed: number; readonly expired?: () => boolean },
 ): FlowWay {
   if (path.nodes.length === 0) return { way: null, quality: null, reason: null };
-  const { instances, network } = networkOf(input, planned, path);
+  const wired = networkOf(input, planned, path);
+  if (!wired) return { way: null, quality: null, reason: null };
+  const { instances, network } = wired;
   const { rate_bps } = planned.definition.traffic_class;
   const outside = network.nodes.length - 1;
   const answer = chain(
@@ -83,7 +89,8 @@ export function flowWay(
 
 /**
  * Each instance is a separate node, and one external node is where traffic enters and leaves; each NF of the path is a
- * function. Routes are those that the plan wires: flows are steered by hash, so a strategy selects a flow's hash.
+ * function. Routes are those that the plan wires: flows are steered by hash, so a strategy selects a flow's hash. `null`:
+ * packets are copied, so that they have more than one way.
  */
 function networkOf(input: PlacedInput, chain: PlannedChain, path: Path) {
   const { servers } = input.infrastructure;
@@ -114,15 +121,32 @@ function networkOf(input: PlacedInput, chain: PlannedChain, path: Path) {
   const index = new Map(own.map(({ id }, i) => [id, i]));
   const transit_us = nodes.map(() => nodes.map(() => Number.POSITIVE_INFINITY));
   const onPath = new Set(path.edges.map((edge) => `${chain.definition.name}.${edge}`));
-  const exits = new Set(input.graph.nodes.filter(({ kind }) => kind === 'exit').map(({ id }) => id));
-  for (const edge of input.graph.edges) {
-    if (edge.pgraph_edge === null || !onPath.has(edge.pgraph_edge)) continue;
+  const part = partOf(input.graph, chain.chain_id);
+  const exits = new Set(part.nodes.filter(({ kind }) => kind === 'exit').map(({ id }) => id));
+  const joints = new Map(placedNodes(part).flatMap((node) => (node.kind === 'nf' ? [] : [[node.id, node]])));
+  const edges = part.edges.filter(({ pgraph_edge }) => pgraph_edge !== null && onPath.has(pgraph_edge));
+  if (edges.some(({ to }) => joints.get(to)?.kind === 'mirror')) return null;
+  const leaving = grouped(edges, ({ from }) => from ?? '');
+  const hop = (edge: GraphEdge) =>
+    crossesServers(edge) ? hopDelay(input.infrastructure, edge.from_server!, edge.to_server, input.calibration) : 0;
+  const sojourn = (joint: PlacedNode) => {
+    const cost = costOfNode(joint, catalogue, input.infrastructure, chain.definition, places.has(joint.id));
+    return serviceUs(cost, bytes, ghz.get(joint.server)!) / (1 - Math.min(0.999, busy.get(coreKey(joint))!));
+  };
+  /** Where packets of an edge come to, through splits and queues, and when. */
+  const ends = (edge: GraphEdge, since_us: number): { to: string; us: number }[] => {
+    const us = since_us + hop(edge);
+    const joint = joints.get(edge.to);
+    if (!joint) return [{ to: edge.to, us }];
+    return (leaving.get(joint.id) ?? []).flatMap((next) => ends(next, us + sojourn(joint)));
+  };
+  for (const edge of edges) {
     const from = edge.from === null ? outside : index.get(edge.from);
-    const to = exits.has(edge.to) ? outside : index.get(edge.to);
-    if (from === undefined || to === undefined) continue;
-    transit_us[from]![to] = crossesServers(edge)
-      ? hopDelay(input.infrastructure, edge.from_server!, edge.to_server, input.calibration)
-      : 0;
+    if (from === undefined) continue;
+    for (const { to: id, us } of ends(edge, 0)) {
+      const to = exits.has(id) ? outside : index.get(id);
+      if (to !== undefined) transit_us[from]![to] = us;
+    }
   }
   const network: ChainNetwork = { functions: [...path.nodes], nodes, instances, options: [], transit_us };
   return { instances, network };

@@ -13,13 +13,16 @@ export type FormNode =
   | (JointForm & { readonly kind: 'mirror' })
   | (JointForm & { readonly kind: 'merge'; readonly mirror: string })
   | {
-      /** Shares out the flows of an NF that the switches cannot share out. */
+      /** Shares out flows that come to an NF by an edge from the hosts, and that the switches cannot share out. */
       readonly kind: 'split';
       readonly id: string;
       readonly node_id: string;
+      readonly pgraph_edge: string;
       /** Flows in progress stay at their instances. */
       readonly tracks: boolean;
       readonly load_bps: number;
+      /** The switches that cannot. */
+      readonly unable: readonly string[];
     };
 
 /** A mirror or merge of a parallel step. */

@@ -4,22 +4,30 @@ import type { Partition } from './partition.js';
 import type { PGraphNode } from './pgraph.js';
 import { CORE_BUDGET } from './sizing.js';
 
-const IN_FRONT = ' The switch cannot do that, so all packets go to one engine first, which shares them out.';
-
 /**
- * Why a node has its number of instances, and how flows are assigned to them. `inFront`: by a split of its own.
+ * Why a node has its number of instances, and how flows are assigned to them. `unable`: switches that cannot do that, so
+ * that an engine in front does.
  */
-export function splitReason(node: PGraphNode, partition: Partition, inFront: boolean): Plan['reasons'][number] {
+export function splitReason(
+  node: PGraphNode,
+  partition: Partition,
+  unable: readonly string[] = [],
+): Plan['reasons'][number] {
   const cores = threeDigits(node.cores_needed);
   const pps = threeDigits(node.load_pps);
   return {
     part: 'sizing',
     subject: node.id,
     decision: node.instances === 1 ? '1 instance' : `${node.instances} instances`,
-    because: `${pps} packets/s need ${cores} of a core; one instance may use ${CORE_BUDGET}. ${spread(partition)}${inFront ? IN_FRONT : ''}`,
+    because: `${pps} packets/s need ${cores} of a core; one instance may use ${CORE_BUDGET}. ${spread(partition)}${inFront(unable)}`,
     candidates: [],
     constraint: null,
   };
+}
+
+function inFront(unable: readonly string[]): string {
+  if (unable.length === 0) return '';
+  return ` ${unable.join(' and ')} cannot do that, so all packets go to one engine first, which shares them out.`;
 }
 
 function spread(partition: Partition): string {

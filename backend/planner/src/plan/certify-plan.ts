@@ -10,6 +10,7 @@ import { type Budget, inTime, OutOfTime, requireTime, shareOf, type TimedBudget 
 import { implementationsOf } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { type ClockOf, slowestGhz } from '../check/clock.js';
+import type { UnableSwitches } from '../igraph/front-splits.js';
 import { type UnplacedGraph, unplacedInstances } from '../igraph/graph.js';
 import { sizedClocks } from '../igraph/sized-clocks.js';
 import { buildSpg } from '../parallel/construction/build.js';
@@ -116,7 +117,10 @@ function isSameWork(graph: UnplacedGraph, { plan, infrastructure }: CertifyInput
 function graphsAt({ plan, descriptors }: CertifyInput, clockOf: ClockOf, time: Pick<Budget, 'expired'>) {
   const implementations = implementationsOf(nfInstances(plan.graph));
   const input = { chains: plan.chains, descriptors, options: optionsOf(plan) };
-  return sizedGraphs(input, clockOf, implementations, askingBefore(time));
+  const split = plan.graph.nodes.filter((node) => node.kind === 'split');
+  const unable: UnableSwitches = ({ chain_id }, node_id) =>
+    split.some((node) => node.chain_id === chain_id && node.node_id === node_id) ? ['a switch'] : [];
+  return sizedGraphs(input, clockOf, implementations, askingBefore(time), unable);
 }
 
 /** Asks the clock before the part of each chain. */

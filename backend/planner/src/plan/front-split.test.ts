@@ -1,17 +1,22 @@
 import {
+  type ChainDefinition,
   flawOfRanges,
   type NfSplit,
   nfInstances,
   Plan,
   type PlannedChain,
+  type Quality,
   type SwitchAbilities,
 } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ASSUMED_ABILITIES } from '../lower/switch/abilities.js';
 import { chainOf } from '../testing/chains.js';
+import { unhurried } from '../testing/clock.js';
 import { CATALOGUE } from '../testing/descriptors.js';
+import { testSolver } from '../testing/highs.js';
 import { rack } from '../testing/infrastructure.js';
+import { certifyPlan } from './certify-plan.js';
 import { makePlan } from './make-plan.js';
 
 /** A switch that knows no hash at all. */
@@ -22,15 +27,8 @@ const HALVES = [
   { lo: 40_000, hi: 65_536 },
 ];
 
-function planned(
-  rate_bps: number,
-  {
-    base = null,
-    splits,
-    abilities = BLIND,
-  }: { base?: Plan | null; splits?: NfSplit[]; abilities?: SwitchAbilities } = {},
-): Plan {
-  const definition = chainOf(
+const line = (rate_bps: number) =>
+  chainOf(
     { fw: 'firewall', ids: 'ids' },
     [
       ['in', 'fw'],
@@ -39,13 +37,31 @@ function planned(
     ],
     { rate_bps },
   );
+const servers = (cores: number) => rack({ servers: 8, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 });
+
+function planned(
+  rate_bps: number,
+  {
+    base = null,
+    splits,
+    abilities = BLIND,
+    definition = line(rate_bps),
+    cores = 4,
+  }: {
+    base?: Plan | null;
+    splits?: NfSplit[];
+    abilities?: SwitchAbilities;
+    definition?: ChainDefinition;
+    cores?: number;
+  } = {},
+): Plan {
   const chain: PlannedChain = { chain_id: 'p-1', version: 1, definition, ...(splits ? { splits } : {}) };
   const plan = makePlan({
     id: base ? 'after' : 'before',
     created_ms: 0,
     chains: [chain],
     descriptors: CATALOGUE,
-    infrastructure: rack({ servers: 8, cores: 4, ghz: 1, nic_bps: 1e12, link_bps: 1e12 }),
+    infrastructure: servers(cores),
     switches: new Map([['switch-1', abilities]]),
     base,
     budget: { steps: 50 },
@@ -56,7 +72,7 @@ function planned(
 
 const splitNode = ({ graph }: Plan) => graph.nodes.find((node) => node.kind === 'split');
 const moduleOf = (plan: Plan) =>
-  Object.values(plan.nodes).flatMap(({ modules = [] }) => modules.filter(({ id }) => id === 'p.fw.split'));
+  Object.values(plan.nodes).flatMap(({ modules = [] }) => modules.filter(({ id }) => id.endsWith('.split')));
 
 describe('an NF of several instances behind a switch that cannot share out flows', () => {
   it('has all its packets sent to one engine, which shares them out by ranges that partition the flows', () => {
@@ -97,7 +113,7 @@ describe('an NF of several instances behind a switch that cannot share out flows
   it('says so, and stays where it runs whatever else changes', () => {
     const before = planned(6e9);
     const reason = before.reasons.find(({ subject }) => subject === 'p.fw')!;
-    expect(reason.because).toMatch(/The switch cannot do that/);
+    expect(reason.because).toMatch(/hash ip\.src, ip\.dst.* switch-1 cannot do that/);
     const after = planned(6.1e9, { base: before });
     expect(splitNode(after)).toMatchObject({ server: splitNode(before)!.server, core: splitNode(before)!.core });
     expect(after.diff.moved).toEqual([]);
@@ -111,6 +127,81 @@ describe('an NF of several instances behind a switch that cannot share out flows
     expect(plan.splits.find(({ node_id }) => node_id === 'fw')).toMatchObject({ at: 'engine', keep_flows: KEEP });
     const module = moduleOf(plan)[0] as { outputs: unknown[] };
     expect(module.outputs).toMatchObject([{ targets: HALVES.map((range) => ({ range })), keep_flows: KEEP }]);
+  });
+
+  it('that come by two edges is shared out by a split for each', () => {
+    const rate_bps = 8e9;
+    const definition = chainOf(
+      { fw: 'firewall' },
+      [
+        ['in', 'fw', [['port.dst', 'is', 80]], rate_bps / 2],
+        ['in', 'fw', [['port.dst', 'is', 443]], rate_bps / 2],
+        ['fw', 'out'],
+      ],
+      { rate_bps },
+    );
+    const plan = planned(rate_bps, { definition });
+    expect(plan.conflicts).toEqual([]);
+    const splits = plan.graph.nodes.filter(({ kind }) => kind === 'split');
+    expect(splits).toHaveLength(2);
+    const instances = nfInstances(plan.graph);
+    for (const { id } of splits)
+      expect(plan.graph.edges.filter(({ from }) => from === id).map(({ to }) => to)).toEqual(
+        instances.map((it) => it.id),
+      );
+    expect(moduleOf(plan)).toHaveLength(2);
+    expect(plan.splits).toHaveLength(1);
+    expect(plan.classes.map(({ mean_us }) => mean_us > 0)).toEqual([true, true]);
+  });
+
+  it('has a way for a flow through the split', () => {
+    const { classes, reasons } = planned(6e9);
+    expect(classes[0]!.way!.instances.map((id) => id.slice(0, 4))).toEqual(['p.fw', 'p.id']);
+    expect(reasons.filter(({ decision }) => decision === 'no way')).toEqual([]);
+  });
+
+  it('is split by an engine where the switch can hash, but not match ranges', () => {
+    const abilities: SwitchAbilities = {
+      ...BLIND,
+      hashes: [['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst']],
+      match: {
+        ...BLIND.match,
+        flow_id: { kind: 'exact', negation: false },
+        split: { kind: 'exact', negation: false },
+      },
+    };
+    expect(splitNode(planned(6e9, { abilities }))?.kind).toBe('split');
+  });
+
+  it('says that flows in progress lose their state when another shares them out', () => {
+    const before = planned(6e9, { abilities: ASSUMED_ABILITIES });
+    const after = planned(6e9, {
+      base: before,
+      abilities: ASSUMED_ABILITIES,
+      splits: [{ node_id: 'fw', keep_flows: KEEP }],
+    });
+    expect([before, after].map(({ splits }) => splits.find(({ node_id }) => node_id === 'fw')!.at)).toEqual([
+      'switch',
+      'engine',
+    ]);
+    expect(after.problems).toContainEqual(
+      expect.objectContaining({
+        code: 'flow-state-lost',
+        node: 'fw',
+        message: expect.stringContaining('another hash'),
+      }),
+    );
+    expect(planned(6e9, { base: before, abilities: ASSUMED_ABILITIES }).problems).toEqual([]);
+  });
+
+  it('has a placement that can be proven, with the traffic of the split', async () => {
+    const plan = planned(9e9, { cores: 1 });
+    const of = (those: readonly Quality[]) => those.find(({ part }) => part === 'placement')!;
+    expect(of(plan.quality)).toMatchObject({ optimal: true, value: 18e9 });
+    const loose = plan.quality.map((it) => ({ ...it, bound: 0, gap: 1, optimal: false }));
+    const certified = { plan: { ...plan, quality: loose }, descriptors: CATALOGUE, infrastructure: servers(1) };
+    const quality = await certifyPlan(certified, await testSolver(), unhurried(300_000));
+    expect(of(quality!)).toMatchObject({ optimal: true, bound: 18e9 });
   });
 
   it('is shared out by the switch as soon as that can', () => {

@@ -3,6 +3,7 @@ import type { AssignedImplementation, AssignedImplementations } from '../check/a
 import type { ClockOf } from '../check/clock.js';
 import { type BuiltGraph, chainGraph, joinedGraph } from '../igraph/build.js';
 import { type ChainForm, drawnForm } from '../igraph/chain-form.js';
+import { type UnableSwitches, withFrontSplits } from '../igraph/front-splits.js';
 import { unplacedInstances } from '../igraph/graph.js';
 import { chainPGraph, joinedPGraph, type PGraph, pgraphNodeId, pgraphOfChain } from '../igraph/pgraph.js';
 import { splitReason } from '../igraph/split-reason.js';
@@ -26,9 +27,12 @@ export function sizedGraphs(
   clockOf: ClockOf,
   implementations: AssignedImplementations = new Map(),
   recall: Recall = NOTHING_KNOWN,
+  unableSwitches: UnableSwitches = () => [],
 ): SplitChains {
   const pgraph = policyGraph(input, clockOf, implementations, recall);
-  const forms = formedChains(input, clockOf, pgraph, implementations, recall);
+  const forms = formedChains(input, clockOf, pgraph, implementations, recall).map((form) =>
+    withFrontSplits(form, input.descriptors, unableSwitches),
+  );
   return splitChains(input, clockOf, pgraph, forms, implementations, recall);
 }
 
@@ -101,9 +105,9 @@ function splitChain(
 ): SplitChains {
   const graph = chainGraph(form, descriptors, implementations, ghz);
   const pgraph = withCounts(drawn, graph);
-  const inFront = new Set(form.nodes.flatMap((node) => (node.kind === 'split' ? [node.node_id] : [])));
+  const unable = new Map(form.nodes.flatMap((node) => (node.kind === 'split' ? [[node.node_id, node.unable]] : [])));
   const reasons = pgraph.nodes.map((node) =>
-    splitReason(node, graph.partitions.get(node.id)!, inFront.has(node.node_id)),
+    splitReason(node, graph.partitions.get(node.id)!, unable.get(node.node_id)),
   );
   return { graph, pgraph, reasons };
 }

@@ -1,4 +1,11 @@
-import { type Instance, type NfDescriptor, nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
+import {
+  type Instance,
+  type NfDescriptor,
+  nfInstances,
+  type Plan,
+  type PlannedChain,
+  type PlannedSplit,
+} from '@orrery/contract';
 import { grouped } from '../grouped.js';
 
 interface Context {
@@ -9,12 +16,14 @@ interface Context {
 /**
  * A warning for each NF of which flows come to another instance without their state: where instances leave or join, only an
  * instance that follows exactly one other is given state. An NF or a chain that is itself removed has none.
- * `migrations`: all that lead from what runs to these instances.
+ * `migrations`: all that lead from what runs to these instances. `splits`: who shares out flows from now on; another that does it
+ * hashes them otherwise.
  */
 export function lostState(
   base: Plan | null,
   instances: readonly Instance[],
   migrations: Plan['migrations'],
+  splits: Plan['splits'],
   { chains, descriptors }: Context,
 ): Plan['problems'] {
   if (!base) return [];
@@ -36,6 +45,10 @@ export function lostState(
     const said = [
       ...(left.length > 0 ? [`the flow state in ${left.join(', ')} is lost: it is removed without a successor`] : []),
       ...(joined.length > 0 ? [`flows come to ${joined.join(', ')} without the state that they have elsewhere`] : []),
+      ...otherHash(
+        base.splits.find((it) => it.chain_id === chain_id && it.node_id === node_id),
+        splits.find((it) => it.chain_id === chain_id && it.node_id === node_id),
+      ),
     ];
     if (said.length === 0) continue;
     const { definition } = chains.find((chain) => chain.chain_id === chain_id)!;
@@ -49,6 +62,20 @@ export function lostState(
     });
   }
   return problems;
+}
+
+const SHARED_BY = { switch: 'the switch', engine: 'an engine' } as const;
+
+function otherHash(before: PlannedSplit | undefined, now: PlannedSplit | undefined): string[] {
+  if (!before || !now) return [];
+  if (before.at !== now.at)
+    return [
+      `${SHARED_BY[now.at]} shares out its flows instead of ${SHARED_BY[before.at]}, by another hash: most of those in progress come to another instance without their state`,
+    ];
+  if (before.key.join() === now.key.join()) return [];
+  return [
+    'its flows are told apart by other fields: most of those in progress come to another instance without their state',
+  ];
 }
 
 function idsWithout(those: readonly Instance[], others: readonly Instance[], given: ReadonlySet<string>): string[] {

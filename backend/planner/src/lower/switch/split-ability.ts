@@ -5,7 +5,7 @@ import {
   type Infrastructure,
   type SwitchAbilities,
 } from '@orrery/contract';
-import type { SwitchesSplit } from '../../igraph/front-splits.js';
+import type { UnableSwitches } from '../../igraph/front-splits.js';
 import { ASSUMED_ABILITIES } from './abilities.js';
 import { switchPlaces } from './topology.js';
 
@@ -24,7 +24,8 @@ export function splitsByRanges(
   const computes = hashes.some(
     (fields) => fields.length === hashed.length && fields.every((it) => hashed.includes(it)),
   );
-  return computes && match.flow_id !== undefined && match.split !== undefined && (!keep || keep_flows === true);
+  const ranges = match.flow_id !== undefined && match.flow_id.kind !== 'exact';
+  return computes && ranges && match.split !== undefined && (!keep || keep_flows === true);
 }
 
 /** Whether a select group of it hashes the key: it keeps no flow in progress. */
@@ -32,16 +33,18 @@ export function splitsByGroup({ groups }: SwitchAbilities, key: FlowKey): boolea
   return hashedFields(key).every((field) => groups.select.includes(field));
 }
 
-/** Whether every switch with a host of a class can share out its flows, by the abilities that they have reported. */
-export function splittingSwitches(
+/** Of the switches with a host of a class those that cannot share out its flows, by the abilities that they have reported. */
+export function unableSwitches(
   infrastructure: Infrastructure,
   abilitiesOf: ReadonlyMap<string, SwitchAbilities>,
-): SwitchesSplit {
-  return ({ from }, key, keep) =>
-    switchPlaces(infrastructure)
+): UnableSwitches {
+  return ({ definition }, _node, key, keep) => {
+    const { from } = definition.traffic_class;
+    return switchPlaces(infrastructure)
       .filter(({ attached }) => attached.some(({ endpoint }) => from.length === 0 || from.includes(endpoint.node)))
-      .every(({ id }) => {
+      .flatMap(({ id }) => {
         const abilities = abilitiesOf.get(id) ?? ASSUMED_ABILITIES;
-        return splitsByRanges(abilities, key, keep) || (!keep && splitsByGroup(abilities, key));
+        return splitsByRanges(abilities, key, keep) || (!keep && splitsByGroup(abilities, key)) ? [] : [id];
       });
+  };
 }

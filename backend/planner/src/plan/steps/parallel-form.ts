@@ -1,5 +1,5 @@
 import { withFrontSplits } from '../../igraph/front-splits.js';
-import { splittingSwitches } from '../../lower/switch/split-ability.js';
+import { unableSwitches } from '../../lower/switch/split-ability.js';
 import type { AssignedDraft, FormedDraft } from '../draft.js';
 import { formedChains } from '../graphs.js';
 
@@ -10,7 +10,7 @@ import { formedChains } from '../graphs.js';
 export function formChains(draft: AssignedDraft): FormedDraft {
   const { input, clockOf, pgraph, assignment, recall } = draft;
   const { descriptors, infrastructure, switches = new Map() } = input;
-  const switchesSplit = splittingSwitches(infrastructure, switches);
+  const unable = unableSwitches(infrastructure, switches);
   const forms = formedChains(input, clockOf, pgraph, assignment.implementations, recall);
-  return { ...draft, chainForms: forms.map((form) => withFrontSplits(form, descriptors, switchesSplit)) };
+  return { ...draft, chainForms: forms.map((form) => withFrontSplits(form, descriptors, unable)) };
 }

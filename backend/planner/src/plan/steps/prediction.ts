@@ -55,20 +55,21 @@ export function predictPlan(draft: LoweredDraft): Plan {
   const abandoned = abandonedBy(input, graph);
   const instances = nfInstances(graph);
   const migrations = migrationsBetween(base, instances, descriptors);
+  const splits = plannedSplits(graph, chains, descriptors);
   return {
     ...header(input),
     feasible: true,
     problems: [
       ...draft.problems,
       ...hopelessObjectives(analysis, chains),
-      ...lostState(base, instances, migrations, input),
+      ...lostState(base, instances, migrations, splits, input),
     ],
     conflicts: [],
     pgraph,
     graph,
     cost: costOf(graph, bound.lower_bound_bps, infrastructure),
     ...analysis,
-    splits: plannedSplits(graph, chains, descriptors),
+    splits,
     quality: [placementQuality(cut_bps, bound, options.strategy), ...quality],
     reasons: [...draft.reasons, ...reasons],
     nodes,

@@ -1,6 +1,7 @@
 import { type Execution, nfInstances, Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { packetRate } from '../igraph/sizing.js';
+import { scheduleProblem } from '../schedule/schedule-forms.js';
 import { latencyOf } from '../slo/latency.js';
 import { REASSEMBLY, STREAM_READING } from '../stream-costs.js';
 import { chainOf } from '../testing/chains.js';
@@ -120,6 +121,26 @@ describe('a chain whose NFs read TCP streams', () => {
     // At 1 GHz, and a little more on cores that do other work.
     expect(added_us * 1000).toBeGreaterThan(cycles * 0.99);
     expect(added_us * 1000).toBeLessThan(cycles * 1.6);
+  });
+
+  it('is scheduled with the cycles of one reassembly and of each search of a stream', () => {
+    const able = { 'server-2': ABLE };
+    const cycles = (inspect: string) => {
+      const { graph, chains } = plan(inspect, inspect, able);
+      const { problem } = scheduleProblem(
+        {
+          ...{ graph, chains, descriptors: [DETECTOR, FILTER], infrastructure: rack({ servers: 2, cores: 4, ghz: 1 }) },
+          ...{ rateOf: () => 1e6, strategy: 'annealing', mode: 'replicate' },
+        } as unknown as Parameters<typeof scheduleProblem>[0],
+        chains[0]!,
+      )!;
+      return new Map(problem.modules.map(({ id, cycles_per_packet }) => [id, cycles_per_packet]));
+    };
+    const [packets, streams] = [cycles('packets'), cycles('streams')];
+    const more = (id: string) => streams.get(id)! - packets.get(id)!;
+    expect(more('filter')).toBe(0);
+    expect(more('a')).toBe(REASSEMBLY.cycles_per_packet + STREAM_READING.cycles_per_packet);
+    expect(more('b')).toBe(STREAM_READING.cycles_per_packet);
   });
 
   it('is refused where no engine reassembles', () => {

@@ -17,7 +17,9 @@ import { type Path, pathsOf } from '../check/paths.js';
 import { CLASSIFIER, GATE, QUEUE } from '../engine-costs.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
 import { cyclesPerPacket, packetRate } from '../igraph/sizing.js';
+import { reassemblies } from '../slo/instance-cost.js';
 import { coreKey, coreUse } from '../slo/placed.js';
+import { costSum, REASSEMBLY } from '../stream-costs.js';
 import { planSchedule } from './plan-schedule.js';
 import type { Schedule, ScheduleProblem } from './problem.js';
 import { flattenTree } from './scheduler-tree.js';
@@ -93,8 +95,13 @@ export function scheduleProblem(input: ScheduleInput, chain: PlannedChain): Name
   const nfs = definition.nodes.flatMap((node) => (node.kind === 'nf' && used.has(node.id) ? [node] : []));
   const gates = definition.edges.filter(({ id }) => paths.some(({ edges }) => edges.includes(id)));
   const implementations = implementationsOf(own);
-  const costOf = (id: string, nf: string) =>
-    costOfWork(implementations, pgraphNodeId(definition.name, id), configuredNf(catalogue.get(nf)!, definition, id));
+  const places = reassemblies(input.graph, input.descriptors);
+  const reassembling = new Set(own.flatMap(({ id, node_id }) => (places.has(id) ? [node_id] : [])));
+  const costOf = (id: string, nf: string) => {
+    const described = configuredNf(catalogue.get(nf)!, definition, id);
+    const cost = costOfWork(implementations, pgraphNodeId(definition.name, id), described);
+    return reassembling.has(id) ? costSum(cost, REASSEMBLY) : cost;
+  };
   const modules = [
     ...nfs.map(({ id, nf }) => ({
       id,

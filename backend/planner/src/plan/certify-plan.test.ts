@@ -2,6 +2,7 @@ import type { Plan, Quality } from '@orrery/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { COPY, MERGE } from '../engine-costs.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
+import { ASSUMED_ABILITIES } from '../lower/switch/abilities.js';
 import type { Solver } from '../solver/linear-model.js';
 import { chainOf } from '../testing/chains.js';
 import { unhurried } from '../testing/clock.js';
@@ -119,5 +120,22 @@ describe('certifyPlan', () => {
       expect(bound).toBeLessThanOrEqual(value * (1 + 1e-9));
     });
     expect(await certify(contained)).toBeNull();
+  });
+
+  it('proves the placement of a plan in which an engine splits for the switch', async () => {
+    const infrastructure = rack({ servers: 8, cores: 2, ghz: 1, nic_bps: 1e12, link_bps: 1e12 });
+    const blind = { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, select: [] } };
+    const split = makePlan({
+      ...INPUT,
+      infrastructure,
+      switches: new Map([['switch-1', blind]]),
+      budget: { steps: 20_000 },
+    });
+    expect(split.graph.nodes.filter(({ kind }) => kind === 'split')).toHaveLength(1);
+    const loose = split.quality.map((it) => ({ ...it, bound: 0, gap: it.value > 0 ? 1 : 0, optimal: it.value === 0 }));
+    const input = { plan: { ...split, quality: loose }, descriptors: DESCRIPTORS, infrastructure };
+    const proven = (await certifyPlan(input, solve, PLENTY))!;
+    expect(named(proven)).toEqual(named(split.quality));
+    expect(proven.find(({ part }) => part === 'placement')).toMatchObject({ optimal: true });
   });
 });

@@ -132,6 +132,7 @@ const CHANGES: Readonly<Record<string, Partial<PlanInput>>> = {
   'the board': built({ boards: [board('board-1', 'server-2', { latency_us: 30 })] }),
   'the server of the board': built({ boards: [board('board-1', 'server-3')] }),
   'the abilities of a switch': { switches: switchAbilities({ entries: 500 }) },
+  'the hash of a switch': { switches: switchAbilities({ groups: { ...ASSUMED_ABILITIES.groups, select: [] } }) },
   'what a switch can match': {
     switches: switchAbilities({ match: { ...ASSUMED_ABILITIES.match, 'port.dst': { kind: 'range', negation: true } } }),
   },

@@ -76,6 +76,12 @@ describe('a chain that is to run in parallel', () => {
     expect(made.nodes['server-1']!.modules).toBeUndefined();
   });
 
+  it('has no route from NF to NF for a flow, and nothing says that there is no room for one', () => {
+    const made = plan('parallel', everywhere);
+    expect(made.classes.map(({ way }) => way)).toEqual([null]);
+    expect(made.reasons.filter(({ part }) => part === 'chaining')).toEqual([]);
+  });
+
   it('is predicted to be faster than in sequence, by nearly what runs at the same time', () => {
     const latency = (made: Plan) => made.classes[0]!.mean_us;
     const [sequential, parallel] = [plan('sequential', {}), plan('parallel', everywhere)];

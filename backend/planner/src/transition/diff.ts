@@ -5,7 +5,7 @@ import { predecessorsByMove } from './succession.js';
 
 /**
  * Instances by what happens to them; one that moves is told by its new id, and one that keeps running with changed outputs
- * counts as reconfigured. Mirrors and merges are told only where they move.
+ * counts as reconfigured. Mirrors, merges and splits are told only where they move.
  */
 export function diffOf(base: Plan | null, graph: Plan['graph'], nodes: Plan['nodes']): Plan['diff'] {
   const before = new Map(nfInstances(base?.graph).map(({ id, server }) => [id, server]));

@@ -1,11 +1,4 @@
-import {
-  type Instance,
-  type NfDescriptor,
-  nfInstances,
-  type Plan,
-  type PlannedChain,
-  type PlannedSplit,
-} from '@orrery/contract';
+import { type Instance, type NfDescriptor, nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
 import { grouped } from '../grouped.js';
 
 interface Context {
@@ -15,15 +8,14 @@ interface Context {
 
 /**
  * A warning for each NF of which flows come to another instance without their state: where instances leave or join, only an
- * instance that follows exactly one other is given state. An NF or a chain that is itself removed has none.
- * `migrations`: all that lead from what runs to these instances. `splits`: who shares out flows from now on; another that does it
- * hashes them otherwise.
+ * instance that follows exactly one other is given state; and switches, engines and keys hash flows differently. An NF or a
+ * chain that is itself removed has none. `migrations`: all that lead from what runs to these instances.
  */
 export function lostState(
   base: Plan | null,
   instances: readonly Instance[],
-  migrations: Plan['migrations'],
   splits: Plan['splits'],
+  migrations: Plan['migrations'],
   { chains, descriptors }: Context,
 ): Plan['problems'] {
   if (!base) return [];
@@ -42,13 +34,18 @@ export function lostState(
     if (before.length === 0) continue;
     const left = idsWithout(before, now, given);
     const joined = idsWithout(now, before, given);
+    const isHashedAnew =
+      now.length > 1 &&
+      before.length > 1 &&
+      // Plans of earlier versions do not say by what.
+      base.splits.length > 0 &&
+      hashOf(base.splits, now[0]!) !== hashOf(splits, now[0]!);
     const said = [
       ...(left.length > 0 ? [`the flow state in ${left.join(', ')} is lost: it is removed without a successor`] : []),
       ...(joined.length > 0 ? [`flows come to ${joined.join(', ')} without the state that they have elsewhere`] : []),
-      ...otherHash(
-        base.splits.find((it) => it.chain_id === chain_id && it.node_id === node_id),
-        splits.find((it) => it.chain_id === chain_id && it.node_id === node_id),
-      ),
+      ...(isHashedAnew
+        ? ['flows in progress come to other instances without their state: another hash shares them out']
+        : []),
     ];
     if (said.length === 0) continue;
     const { definition } = chains.find((chain) => chain.chain_id === chain_id)!;
@@ -64,18 +61,10 @@ export function lostState(
   return problems;
 }
 
-const SHARED_BY = { switch: 'the switch', engine: 'an engine' } as const;
-
-function otherHash(before: PlannedSplit | undefined, now: PlannedSplit | undefined): string[] {
-  if (!before || !now) return [];
-  if (before.at !== now.at)
-    return [
-      `${SHARED_BY[now.at]} shares out its flows instead of ${SHARED_BY[before.at]}, by another hash: most of those in progress come to another instance without their state`,
-    ];
-  if (before.key.join() === now.key.join()) return [];
-  return [
-    'its flows are told apart by other fields: most of those in progress come to another instance without their state',
-  ];
+/** By what the flows of an NF are shared out; one that follows another NF's split has none itself. */
+function hashOf(splits: Plan['splits'], { chain_id, node_id }: Instance): string {
+  const found = splits.find((it) => it.chain_id === chain_id && it.node_id === node_id);
+  return found ? `${found.at} ${found.key.join()}` : '';
 }
 
 function idsWithout(those: readonly Instance[], others: readonly Instance[], given: ReadonlySet<string>): string[] {

@@ -216,7 +216,7 @@ class Compiler {
     return [forward, returned ? leg(returnQueueOf(id), far, near, 'return-') : forward];
   }
 
-  /** A mirror or merge of a parallel step, or a queue of a planned schedule. */
+  /** A mirror or merge of a parallel step, or a queue of a planned schedule or of a split in front of instances. */
   private moduleBeside(module: ModuleSpec, pointer: string): ModuleProbe {
     const { parts, places, outgoing } = this;
     const { id, kind } = module;

@@ -41,7 +41,7 @@ export function unableSwitches(
   return ({ definition }, _node, key, keep) => {
     const { from } = definition.traffic_class;
     return switchPlaces(infrastructure)
-      .filter(({ attached }) => attached.some(({ endpoint }) => from.length === 0 || from.includes(endpoint.node)))
+      .filter(({ attached }) => attached.some(({ endpoint }) => from.includes(endpoint.node)))
       .flatMap(({ id }) => {
         const abilities = abilitiesOf.get(id) ?? ASSUMED_ABILITIES;
         return splitsByRanges(abilities, key, keep) || (!keep && splitsByGroup(abilities, key)) ? [] : [id];

@@ -84,6 +84,7 @@ async function main() {
 
   try {
     const begin = performance.now();
+    if (!check && wantedPort !== 0) await choosePort(wantedPort);
     const { later } = await setUp(twin ? 'demo' : 'planning', { browser: check });
     const browser = check ? browserProgram() : null;
     seconds.setup = Math.round(performance.now() - begin) / 1000;

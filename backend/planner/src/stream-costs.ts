@@ -2,7 +2,7 @@ import type { EngineCost } from './engine-costs.js';
 
 /**
  * Streams whose segments come in order, which cost no copy. Source: `orrery-nf-bench --only "ids + sqli-detector"`, medians of
- * five runs, 128 to 1514 bytes, 2026-11-27, Intel(R) Xeon(R) Processor (docs/benchmarks.md, TCP streams).
+ * five runs, 128 to 1514 bytes, 2026-11-27, Intel(R) Xeon(R) Processor (docs/benchmarks/engine.md, TCP streams).
  */
 
 /** One reassembly of TCP streams: what a second one adds for the same two detectors. */

@@ -134,7 +134,8 @@ def test_a_load_takes_the_time_that_the_profile_says(start: Start, images: Image
     board = start(profile, time_scale=scale)
     cpu = board.cpu_ns()
     load = board.load(images.partial(profile))
-    assert load["measured_s"] == pytest.approx(load["modelled_s"] * scale, rel=0.02)
+    # Never sooner; how much later depends on what else the machine does.
+    assert 0.98 < load["measured_s"] / (load["modelled_s"] * scale) < 1.5
     if profile == "de5":
         assert load["modelled_s"] == pytest.approx(2.5)
     assert board.cpu_ns() - cpu < 0.2e9, "it waits; it does not spin"

@@ -107,7 +107,7 @@ test('a plan is read, proven and compared on its own page', async ({ signedIn: p
     await test.step('parallel form: graph, latency and dependencies of the chosen path', async () => {
       await tab(page, /^Parallel form/).click();
       await expect(page.getByRole('table', { name: 'Latency of the chain' })).toBeVisible();
-      await expect(page.getByRole('table', { name: 'Dependencies' })).toContainText('ids decides ids.verdict');
+      await expect(page.getByRole('table', { name: 'Dependencies' })).toContainText('ids sets ids.verdict');
       const paths = page.getByRole('table', { name: 'Parallel forms' });
       await paths.getByRole('button').last().click();
       await expect(paths.getByRole('button').last()).toHaveAttribute('aria-pressed', 'true');

@@ -66,7 +66,7 @@ describe('the parallel form of a chain in a plan', () => {
     const forms = formsOf(FIGURE_3_1);
     for (const form of forms.filter(({ nodes }) => nodes[0] === 'ids')) {
       expect(form.conflicts.map(({ sentence }) => sentence)).toContain(
-        `ids decides ids.verdict, which steers packets to ${form.nodes[1]}`,
+        `ids sets ids.verdict, by which ${form.nodes[1]} gets its packets`,
       );
       expect(form.text.startsWith('ids')).toBe(true);
     }
@@ -86,7 +86,7 @@ describe('the parallel form of a chain in a plan', () => {
         earlier: 'a',
         later: 'c',
         parallel: false,
-        sentence: 'a decides port.dst, which steers packets to c',
+        sentence: 'a sets port.dst, by which c gets its packets',
       },
     ]);
     expect(form.text).not.toBe('(a | b | c)');

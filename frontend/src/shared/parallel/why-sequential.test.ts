@@ -8,10 +8,10 @@ const conflict = { earlier: 'nat', later: 'fw', parallel: false, sentence: 'nat 
 
 it('names the conflict, the small gain or the option that keeps a line sequential', () => {
   expect(whySequential(form({ conflicts: [{ ...conflict, parallel: true }, conflict] }))).toBe(
-    'By Orrery (exact) it stays sequential because nat writes ip.src, fw reads ip.src.',
+    'In sequence by Orrery (exact): nat writes ip.src, fw reads ip.src.',
   );
   expect(whySequential(form({ reverted: true }))).toContain('does not cover the cost of copies and merges');
-  expect(whySequential(form({ strategy: 'sequential' }))).toContain('the option is set so');
+  expect(whySequential(form({ strategy: 'sequential' }))).toContain('it is the option that is set');
   expect(whySequential(form({}))).toContain('no parallel form is quicker');
   expect(whySequential(form({ mirrors: 1 }))).toBeNull();
 });

@@ -8,9 +8,9 @@ export const isParallel = ({ mirrors, reverted }: Pick<ParallelForm, 'mirrors' |
 /** Why a line of NFs stays sequential; null if it does not. */
 export function whySequential(form: ParallelForm): string | null {
   if (isParallel(form)) return null;
-  const by = `By ${choiceLabel('parallelization', form.strategy)} it stays sequential because`;
+  const by = `In sequence by ${choiceLabel('parallelization', form.strategy)}:`;
   if (form.reverted) return `${by} the gain does not cover the cost of copies and merges.`;
-  if (form.strategy === 'sequential') return `${by} the option is set so.`;
+  if (form.strategy === 'sequential') return `${by} it is the option that is set.`;
   const bound = form.conflicts.find((conflict) => !conflict.parallel);
   return bound ? `${by} ${bound.sentence}.` : `${by} no parallel form is quicker.`;
 }

@@ -34,7 +34,7 @@ export function decidedPairs(
     if (attribute === null) return pair;
     const [a, b] = [path.nodes[pair.earlier]!, path.nodes[pair.later]!];
     const { earlier, later } = pair;
-    const sentence = `${a} decides ${attribute}, which steers packets to ${b}`;
+    const sentence = `${a} sets ${attribute}, by which ${b} gets its packets`;
     const conflict: Conflict = { earlier, later, kind: 'filter', field: null, sentence };
     return { ...pair, parallel: false, conflicts: [...pair.conflicts, conflict] };
   });

@@ -1,3 +1,4 @@
+import type { CSSProperties } from 'react';
 import { formatQuantity, type Quantity, UNIT_WIDTH_CH, VALUE_WIDTH_CH } from '../format/quantity.js';
 import { useCut, useSample, useStale } from '../stream/hooks.js';
 import classes from './rate-text.module.css';
@@ -17,7 +18,7 @@ export function RateText({ quantity, value, stale = false }: RateTextProps) {
       data-stale={stale || undefined}
       title={stale ? 'stale: no newer value arrived' : undefined}
     >
-      <span className={classes.value} style={{ minWidth: `${VALUE_WIDTH_CH}ch` }}>
+      <span className={classes.value} style={{ '--width': `${VALUE_WIDTH_CH}ch` } as CSSProperties}>
         {shown.value}
       </span>
       <span className={classes.unit} style={{ minWidth: `${UNIT_WIDTH_CH[quantity]}ch` }}>

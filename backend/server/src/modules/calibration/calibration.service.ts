@@ -29,6 +29,9 @@ const WARM_UP_S = 5;
 /** So that two of them lie above the 99th percentile. */
 const LEAST_PACKETS = 200;
 
+/** Change of the mean that is told of: on a busy machine it changes a little with every window. */
+const WORTH_TELLING = 0.25;
+
 /** Adjusts the planner's model of latency to what exits of running chains measure, and remembers it. */
 @Injectable()
 export class CalibrationService
@@ -36,6 +39,8 @@ export class CalibrationService
 {
   private readonly loop: ControlLoop;
   private calibrator = new Calibrator(NOT_CALIBRATED);
+  /** The mean that was told last. */
+  private told_us: number | null = null;
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -84,6 +89,8 @@ export class CalibrationService
     const { current } = this.calibrator;
     await step(this.store.redis.set(KEYS.calibration, JSON.stringify(current)));
     const { mean_us = 0, packets = 0 } = Object.values(current.entries)[0] ?? {};
+    if (this.told_us !== null && Math.abs(mean_us - this.told_us) <= WORTH_TELLING * this.told_us) return;
+    this.told_us = mean_us;
     decide({
       subject: 'calibration',
       what: 'Latency model calibrated',

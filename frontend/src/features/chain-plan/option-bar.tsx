@@ -64,6 +64,7 @@ function SeedEntry({ seed, onChange }: { readonly seed: number; readonly onChang
   const commit = () => {
     if (typeof entry === 'number' && entry !== seed && !numberProblem(SEED, entry)) onChange(entry);
   };
+  const problem = numberProblem(SEED, entry);
   return (
     <NumberInput
       label="Seed"
@@ -71,7 +72,7 @@ function SeedEntry({ seed, onChange }: { readonly seed: number; readonly onChang
       hideControls
       clampBehavior="none"
       value={entry}
-      error={numberProblem(SEED, entry)}
+      error={problem && `${problem}; the plan shown has seed ${seed}`}
       onChange={setEntry}
       onBlur={commit}
       onKeyDown={(event) => event.key === 'Enter' && commit()}

@@ -14,10 +14,10 @@ interface RangeEditorProps {
   readonly onInvalid: (invalid: boolean) => void;
 }
 
-/** What was typed for a border and cannot be it, and where the border was then. */
+/** What was typed for borders of a cut and cannot be them. */
 interface Refused {
-  readonly typed: number | string;
-  readonly border: number;
+  readonly cut: Cut;
+  readonly typed: Readonly<Record<number, number | string | null>>;
 }
 
 /** Identities by which a key moves a border; with Shift sixteen times as many. */
@@ -26,21 +26,22 @@ const STEP = 256;
 /** The ranges of an NF's instances, with borders to drag, to move by keys, or to type. */
 export function RangeEditor({ instances, cut, onChange, onInvalid }: RangeEditorProps) {
   const bar = useRef<HTMLDivElement>(null);
-  const [refused, setRefused] = useState<Readonly<Record<number, Refused | null>>>({});
+  const [refused, setRefused] = useState<Refused>({ cut, typed: {} });
   const ranges = rangesOf(cut);
-  /** Until the border is moved otherwise, or others make room for it. */
+  /** Until the border is moved otherwise, others make room for it, or all are set anew. */
+  const typed = refused.cut === cut ? refused.typed : {};
   const refusedAt = (index: number) => {
-    const entry = refused[index];
-    const holds = entry && entry.border === cut.borders[index] && !fits(entry.typed, roomOf(cut, index));
-    return holds ? entry.typed : null;
+    const entry = typed[index] ?? null;
+    return entry === null || fits(entry, roomOf(cut, index)) ? null : entry;
   };
   const invalid = cut.borders.some((_, index) => refusedAt(index) !== null);
   useEffect(() => onInvalid(invalid), [onInvalid, invalid]);
   const between = (index: number) =>
     `Border between ${instances[cut.order[index]!]} and ${instances[cut.order[index + 1]!]}`;
   const move = (index: number, to: number) => {
-    setRefused({ ...refused, [index]: null });
-    onChange(withBorder(cut, index, to));
+    const moved = withBorder(cut, index, to);
+    setRefused({ cut: moved, typed: { ...typed, [index]: null } });
+    onChange(moved);
   };
   const drag = (index: number, event: PointerEvent) => {
     if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
@@ -100,10 +101,9 @@ export function RangeEditor({ instances, cut, onChange, onInvalid }: RangeEditor
             border={border}
             room={roomOf(cut, index)}
             refused={refusedAt(index)}
-            onTyped={(typed) => {
-              const allowed = fits(typed, roomOf(cut, index));
-              if (allowed) move(index, typed);
-              else setRefused({ ...refused, [index]: { typed, border: cut.borders[index]! } });
+            onTyped={(to) => {
+              if (fits(to, roomOf(cut, index))) move(index, to);
+              else setRefused({ cut, typed: { ...typed, [index]: to } });
             }}
           />
         ))}

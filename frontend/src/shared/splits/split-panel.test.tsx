@@ -145,6 +145,18 @@ describe('the ranges of a running NF', { timeout: 60_000 }, () => {
     expect(bodies).toEqual([]);
   });
 
+  it('are even again where they were, too, and a border that could not be one is given up', async () => {
+    show('operator');
+    await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Ranges of ids' });
+    const typed = () => within(dialog).getByRole('textbox', { name: /Border/ }) as HTMLInputElement;
+    const ask = within(dialog).getByRole('button', { name: 'Show the plan' }) as HTMLButtonElement;
+    await userEvent.clear(typed());
+    expect(ask.disabled).toBe(true);
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Split evenly' }));
+    expect([typed().value, ask.disabled]).toEqual(['32768', false]);
+  });
+
   it('are not overwritten where somebody changed them meanwhile, which is said', async () => {
     const bodies = show('operator');
     await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));

@@ -1,4 +1,4 @@
-import { type ChainDefinition, type NfDescriptor, nfInstances, Plan } from '@orrery/contract';
+import { type ChainDefinition, type NfDescriptor, nfInstances, Plan, type SwitchAbilities } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { makePlan } from '../plan/make-plan.js';
@@ -7,6 +7,9 @@ import { CATALOGUE } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
 import type { Packet } from '../testing/packets.js';
 import { walkDefinition, walkPlan, walkReply } from '../testing/walk.js';
+import { ASSUMED_ABILITIES } from './switch/abilities.js';
+
+const BLIND = { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, select: [] } };
 
 const AFFINITIES: NfDescriptor['affinity'][] = [
   [],
@@ -25,6 +28,14 @@ const catalogues = fc
     })),
   );
 
+function hasDirectWays({ reasons }: Plan): boolean {
+  return reasons.some(({ because }) => because.includes('figure 3.3 d'));
+}
+
+function hasFrontSplits({ graph }: Plan): boolean {
+  return graph.nodes.some(({ kind }) => kind === 'split');
+}
+
 const shape = { nfs: ['ids', 'ids', 'ids', 'monitor', 'firewall', 'nat'], maxNodes: 6, exact: true } as const;
 
 const cases = fc.record({
@@ -42,8 +53,12 @@ const cases = fc.record({
 });
 
 describe('a packet carried through the emitted specs and rules', () => {
-  it('passes the nodes that the DAG says, and equal affinity keys meet one instance', () => {
-    const seen = { plans: 0, crossings: 0, splits: 0, replies: 0, direct: 0 };
+  it.each<[string, SwitchAbilities, (plan: Plan) => boolean, number]>([
+    ['switch', ASSUMED_ABILITIES, hasDirectWays, 300],
+    ['switch that shares out no flows', BLIND, hasFrontSplits, 120],
+  ])('passes the nodes that the DAG says, and equal affinity keys meet one instance, behind a %s', (...given) => {
+    const [, able, isTold, numRuns] = given;
+    const seen = { plans: 0, crossings: 0, splits: 0, replies: 0, told: 0 };
     fc.assert(
       fc.property(cases, ({ packets, verdictSeed, rate_bps, descriptors, cores, ...drawn }) => {
         const from = (host: string, it: ChainDefinition): ChainDefinition => ({
@@ -58,6 +73,7 @@ describe('a packet carried through the emitted specs and rules', () => {
           options: { strategy: drawn.strategy, seed: drawn.seed },
           descriptors,
           infrastructure: rack({ servers: 12, cores, ghz: 1, nic_bps: 1e12, link_bps: 1e12 }),
+          switches: new Map([['switch-1', able]]),
           budget: { steps: 50 },
         };
         const base = makePlan({ ...input, chains: [neighbour], base: null });
@@ -74,7 +90,7 @@ describe('a packet carried through the emitted specs and rules', () => {
           nfInstances(plan.graph).length > new Set(nfInstances(plan.graph).map((instance) => instance.pgraph_node)).size
         )
           seen.splits++;
-        if (plan.reasons.some(({ because }) => because.includes('figure 3.3 d'))) seen.direct++;
+        if (isTold(plan)) seen.told++;
         const met = new Map<string, string>();
         const walked = [definition, neighbour.definition].flatMap((it) => packets.map((start) => ({ it, start })));
         walked.forEach(({ it, start }, n) => {
@@ -103,7 +119,7 @@ describe('a packet carried through the emitted specs and rules', () => {
           expect(walkReply(plan, walk.packet['ip.src'])?.id).toBe(last.instance.id);
         });
       }),
-      { numRuns: 300 },
+      { numRuns },
     );
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10);
   });

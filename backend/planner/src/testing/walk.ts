@@ -1,4 +1,4 @@
-import type { ChainDefinition, FlowRange, InstanceSpec, NfDescriptor, Plan } from '@orrery/contract';
+import type { ChainDefinition, FlowRange, InstanceSpec, ModuleSpec, NfDescriptor, Plan } from '@orrery/contract';
 import { flowHash, matchesResolved, matchesTerm, type Packet, packet } from './packets.js';
 
 const ENGINE = 1;
@@ -59,20 +59,11 @@ export function walkPlan(plan: Plan, host: string, start: Packet, verdicts: Verd
   const pick = <T extends { range: FlowRange }>(targets: T[], hash: number) =>
     targets.find(({ range }) => range.lo <= hash && hash < range.hi)!;
   const first = pick(classify.targets, classify.targets.length > 1 ? flowHash(it, classify.key, SWITCH) : 0);
-  let { server, instance } = arrive(plan, first.server, first.hop, 'forward');
+  let { server, node } = arrive(plan, first.server, first.hop, 'forward');
   for (let steps = 0; steps < 1000; steps++) {
-    passed.push({ instance, server, packet: it });
-    for (const [name, field] of Object.entries(instance.metadata)) {
-      const value = field.values[verdicts(instance.node_id, name)]!;
-      const mask = (2 ** field.width - 1) * 2 ** field.offset;
-      word = (word & ~mask) | (value * 2 ** field.offset);
-    }
-    if (instance.return_to) {
-      const [address] = instance.config.external_addresses as string[];
-      it = packet({ ...it, 'ip.src': toNumber(address!), 'port.src': 7777 });
-    }
-    const matching = instance.outputs.filter(({ match }) => match.every((term) => matchesResolved(it, word, term)));
-    if (matching.length > 1) throw new Error(`two outputs of ${instance.id} take one packet`);
+    if (isInstance(node)) pass(node);
+    const matching = node.outputs.filter(({ match }) => match.every((term) => matchesResolved(it, word, term)));
+    if (matching.length > 1) throw new Error(`two outputs of ${node.id} take one packet`);
     const [output] = matching;
     if (!output) return { passed, end: 'dropped', crossings, packet: it };
     const { to } = pick(output.targets, output.targets.length > 1 ? flowHash(it, output.key, ENGINE) : 0);
@@ -84,25 +75,49 @@ export function walkPlan(plan: Plan, host: string, start: Packet, verdicts: Verd
       return { passed, end: 'exit', crossings, packet: it };
     }
     if (to.kind === 'instance') {
-      const local = plan.nodes[server]!.instances.find(({ id }) => id === to.instance_id);
-      if (!local) throw new Error(`${to.instance_id} is not on ${server}`);
-      instance = local;
+      node = nodeAt(plan, server, to.instance_id);
       continue;
     }
     crossings++;
     const rules = plan.fabric.rules.filter(({ kind, hop }) => kind === 'hop' && hop === to.hop);
     if (rules.length !== 1) throw new Error(`${rules.length} rules for hop ${to.hop}`);
-    ({ server, instance } = arrive(plan, rules[0]!.targets[0]!.server, to.hop, 'forward'));
+    ({ server, node } = arrive(plan, rules[0]!.targets[0]!.server, to.hop, 'forward'));
   }
   throw new Error('the packet goes round for ever');
+
+  function pass(instance: InstanceSpec): void {
+    passed.push({ instance, server, packet: it });
+    for (const [name, field] of Object.entries(instance.metadata)) {
+      const value = field.values[verdicts(instance.node_id, name)]!;
+      const mask = (2 ** field.width - 1) * 2 ** field.offset;
+      word = (word & ~mask) | (value * 2 ** field.offset);
+    }
+    if (instance.return_to) {
+      const [address] = instance.config.external_addresses as string[];
+      it = packet({ ...it, 'ip.src': toNumber(address!), 'port.src': 7777 });
+    }
+  }
+}
+
+/** An instance, or a split in front of instances, which waits in a queue. */
+type Node = InstanceSpec | Extract<ModuleSpec, { kind: 'queue' }>;
+
+function isInstance(node: Node): node is InstanceSpec {
+  return 'nf' in node;
+}
+
+function nodeAt(plan: Plan, server: string, id: string): Node {
+  const { instances, modules = [] } = plan.nodes[server]!;
+  const node = [...instances, ...modules].find((it) => it.id === id);
+  if (!node) throw new Error(`${id} is not on ${server}`);
+  if (!('nf' in node) && node.kind !== 'queue') throw new Error(`${id} is a ${node.kind}`);
+  return node;
 }
 
 function arrive(plan: Plan, server: string, hop: number, direction: 'forward' | 'return') {
   const found = plan.nodes[server]?.hops.filter((it) => it.hop === hop && it.direction === direction) ?? [];
   if (found.length !== 1) throw new Error(`${server} knows hop ${hop} ${found.length} times`);
-  const instance = plan.nodes[server]!.instances.find(({ id }) => id === found[0]!.instance_id);
-  if (!instance) throw new Error(`hop ${hop} leads to ${found[0]!.instance_id}, which is not on ${server}`);
-  return { server, instance };
+  return { server, node: nodeAt(plan, server, found[0]!.instance_id) };
 }
 
 /** The instance to which the fabric brings a reply to this address, having checked its way out. */
@@ -113,7 +128,8 @@ export function walkReply(plan: Plan, address: number): InstanceSpec | null {
   );
   if (rules.length > 1) throw new Error(`${rules.length} owners of ${toAddress(address)}`);
   if (!rules[0]) return null;
-  const { server, instance } = arrive(plan, rules[0].targets[0]!.server, rules[0].targets[0]!.hop, 'return');
+  const { server, node: instance } = arrive(plan, rules[0].targets[0]!.server, rules[0].targets[0]!.hop, 'return');
+  if (!isInstance(instance)) throw new Error(`replies come to ${instance.id}`);
   const { return_to } = instance;
   const exits = plan.nodes[server]!.exits;
   if (return_to?.kind !== 'exit' || !exits.some((it) => it.exit_id === return_to.exit_id && it.direction === 'return'))

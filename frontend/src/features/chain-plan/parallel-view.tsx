@@ -5,6 +5,7 @@ import { useDeployments, usePlan } from '../../shared/api/queries.js';
 import { RUN_WORDS, runOptionsOf } from '../../shared/chain/run-options.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
+import { isParallel } from '../../shared/parallel/why-sequential.js';
 import { edgesOfClass } from '../../shared/plan/plan-text.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
@@ -73,6 +74,8 @@ function savedShare({ sequential_us, latency_us }: ParallelForm): number {
 
 function formColumns(titleOf: (id: string) => string, { chains }: Plan): readonly Column<ParallelForm>[] {
   const formed = new Set(chains.flatMap(({ chain_id, execution }) => (execution === 'parallel' ? [chain_id] : [])));
+  const statusOf = (form: ParallelForm) =>
+    isParallel(form) ? (formed.has(form.chain_id) ? 'planned' : 'possible') : 'in sequence';
   return [
     {
       id: 'path',
@@ -81,7 +84,7 @@ function formColumns(titleOf: (id: string) => string, { chains }: Plan): readonl
       note: ({ id }) => <code className="muted"> {edgesOfClass(id)}</code>,
     },
     { id: 'form', title: 'Form', className: classes.words, value: ({ text }) => text },
-    { id: 'status', title: 'Status', value: ({ chain_id }) => (formed.has(chain_id) ? 'planned' : 'possible') },
+    { id: 'status', title: 'Status', value: statusOf },
     quantityColumn({ id: 'sequential', title: 'Sequential', quantity: 'us', value: (form) => form.sequential_us }),
     quantityColumn({ id: 'parallel', title: 'Parallel', quantity: 'us', value: (form) => form.latency_us }),
     {

@@ -15,7 +15,10 @@ const MAX_CANDIDATES = 64;
 export const MOST_LOOKS = 50_000;
 
 /** Whether an item is new or stays where it runs, or else the place that it leaves, and what becomes of what it holds. */
-export type History = 'new' | 'stays' | { readonly left: string; readonly holds: 'flow state' | 'copies' };
+export type History = 'new' | 'stays' | { readonly left: string; readonly holds: Held };
+
+/** What is lost of a node that leaves, or goes with it. */
+export type Held = 'flow state' | 'copies' | 'kept flows';
 
 /** Why each item is placed where it is, in their order, as far as looks and time suffice. */
 export function placementReasons(
@@ -89,13 +92,15 @@ function placementReason(state: PlacementState, item: number, strategy: PlanStra
 
 const STAYS = 'It runs there now; elsewhere its flows would lose their state (E2 3.4.4).';
 
+const LOSSES: Readonly<Record<Held, string>> = {
+  'flow state': 'its flow state goes with it',
+  copies: 'packets whose copies are under way meanwhile may be lost',
+  'kept flows': 'flows that it keeps at their instances follow the ranges again',
+};
+
 function left(history: History): string[] {
   if (history === 'new' || history === 'stays') return [];
-  const loss =
-    history.holds === 'flow state'
-      ? 'its flow state goes with it'
-      : 'packets whose copies are under way meanwhile may be lost';
-  return [`It leaves ${history.left}, where its load has no room any more; ${loss}.`];
+  return [`It leaves ${history.left}, where its load has no room any more; ${LOSSES[history.holds]}.`];
 }
 
 function unexplained(history: History): string {

@@ -196,6 +196,26 @@ describe('an NF of several instances behind a switch that cannot share out flows
     expect(warnings(planned(6.1e9, { base: planned(6e9) }))).toEqual(none);
   });
 
+  it('forgets the flows that it keeps where its server is gone, and the plan says so', () => {
+    const before = planned(6e9, { splits: [{ node_id: 'fw', keep_flows: KEEP }] });
+    const { id, server } = splitNode(before)!;
+    const infrastructure: Infrastructure = {
+      ...RACK,
+      servers: RACK.servers.filter((it) => it.id !== server),
+      links: RACK.links.filter(({ a }) => a.node !== server),
+    };
+    const after = planned(6e9, { base: before, infrastructure, splits: [{ node_id: 'fw', keep_flows: KEEP }] });
+    expect(after.diff.moved).toContain(id);
+    expect(after.problems.find(({ node }) => node === 'fw')?.message).toMatch(
+      /flows that p\.e0\.split keeps at their instances follow the ranges again/,
+    );
+    const untold = planned(6e9, {
+      base: planned(6e9, { splits: [{ node_id: 'fw', keep_flows: null }] }),
+      infrastructure,
+    });
+    expect(untold.problems.map(({ message }) => message).join()).not.toMatch(/keeps at their instances/);
+  });
+
   it('gets the ranges and keeps the flows that are asked', () => {
     const before = planned(6e9);
     const fw = nfInstances(before.graph).filter(({ node_id }) => node_id === 'fw');

@@ -6,7 +6,7 @@ import { type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
 import { hostsOf, placedGraph, quickBound, runningPlaces } from '../placement/from-graph.js';
 import { type Place, type PlacementProblem, problemOf } from '../placement/problem.js';
-import { type History, placementReasons, stuckReason } from '../placement/reasons.js';
+import { type Held, type History, placementReasons, stuckReason } from '../placement/reasons.js';
 import { PlacementState } from '../placement/state.js';
 import type { Recall } from '../recall.js';
 import type { PlacedInput } from '../slo/placed.js';
@@ -14,6 +14,13 @@ import { predictSlos } from '../slo/predict.js';
 import { withFewHandovers } from './handover-cores.js';
 import type { OfferedInput } from './offered.js';
 import { placeForObjectives } from './place-for-objectives.js';
+
+const HELD: Readonly<Record<WorkNode['kind'], Held>> = {
+  nf: 'flow state',
+  mirror: 'copies',
+  merge: 'copies',
+  split: 'kept flows',
+};
 
 type Placed =
   | {
@@ -88,8 +95,7 @@ export function placeInstances(
     const ran = pinned[item];
     if (!ran) return 'new';
     if (!displaced.has(item)) return 'stays';
-    const holds = work[item]!.kind === 'nf' ? 'flow state' : 'copies';
-    return { left: `${bins[ran.bin]!.id}, core ${ran.core}`, holds };
+    return { left: `${bins[ran.bin]!.id}, core ${ran.core}`, holds: HELD[work[item]!.kind] };
   };
   const why = placementReasons(state, strategy, history, improving(budget)).map((reason, item) =>
     places[item]!.core === placement.places[item]!.core

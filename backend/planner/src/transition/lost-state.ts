@@ -1,5 +1,6 @@
 import { type Instance, type NfDescriptor, nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
 import { grouped } from '../grouped.js';
+import { movedJoints } from './joints.js';
 
 interface Context {
   readonly chains: readonly PlannedChain[];
@@ -8,17 +9,19 @@ interface Context {
 
 /**
  * A warning for each NF of which flows come to another instance without their state: where instances leave or join, only an
- * instance that follows exactly one other is given state; and switches, engines and keys hash flows differently. An NF or a
- * chain that is itself removed has none. `migrations`: all that lead from what runs to these instances.
+ * instance that follows exactly one other is given state; switches, engines and keys hash flows differently; and a split that
+ * moves forgets which flows it keeps where. An NF or a chain that is itself removed has none. `migrations`: all that lead from what runs to these instances.
  */
 export function lostState(
   base: Plan | null,
-  instances: readonly Instance[],
+  graph: Plan['graph'],
   splits: Plan['splits'],
   migrations: Plan['migrations'],
   { chains, descriptors }: Context,
 ): Plan['problems'] {
   if (!base) return [];
+  const instances = nfInstances(graph);
+  const forgetful = forgetfulSplits(base, movedJoints(base, graph));
   const keepState = new Set(
     descriptors.flatMap(({ id, state }) => (state.kind === 'flow' || state.kind === 'aggregate' ? [id] : [])),
   );
@@ -47,6 +50,8 @@ export function lostState(
         ? ['flows in progress come to other instances without their state: another hash shares them out']
         : []),
     ];
+    for (const id of forgetful.get(`${chain_id} ${node_id}`) ?? [])
+      said.push(`flows that ${id} keeps at their instances follow the ranges again: it moves`);
     if (said.length === 0) continue;
     const { definition } = chains.find((chain) => chain.chain_id === chain_id)!;
     problems.push({
@@ -59,6 +64,15 @@ export function lostState(
     });
   }
   return problems;
+}
+
+/** Splits that keep flows and move, by the NF whose flows they are. */
+function forgetfulSplits({ graph }: Plan, moved: readonly string[]): ReadonlyMap<string, string[]> {
+  const splits = graph.nodes.flatMap((node) =>
+    node.kind === 'split' && node.tracks && moved.includes(node.id) ? [node] : [],
+  );
+  const byNf = grouped(splits, ({ chain_id, node_id }) => `${chain_id} ${node_id}`);
+  return new Map([...byNf].map(([nf, those]) => [nf, those.map(({ id }) => id)]));
 }
 
 /** By what the flows of an NF are shared out; one that follows another NF's split has none itself. */

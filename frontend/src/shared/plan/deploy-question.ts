@@ -13,11 +13,11 @@ export function deployQuestion(
   },
   titleOf: (chainId: string) => string,
 ): Asked | null {
-  const moves = movesText(plan);
+  const losses = lossesText(plan);
+  const moves = movesText(plan, losses !== null);
   const named = new Set([...plan.request.chains.map(({ chain_id }) => chain_id), ...plan.request.remove]);
   const others = [...new Set(plan.steps.flatMap(({ interrupts }) => interrupts))].filter((id) => !named.has(id));
   const interrupts = others.length === 0 ? null : `Packets of ${listed(others.map(titleOf))} may be lost or delayed.`;
-  const losses = lossesText(plan);
   const texts = [moves, losses, interrupts].filter((text) => text !== null);
   if (texts.length === 0) return null;
   return { ...headingOf(moves !== null, losses !== null), message: texts.join(' ') };
@@ -34,14 +34,14 @@ function lossesText({ problems }: Pick<Plan, 'problems'>): string | null {
   return losses.length === 0 ? null : `Flow state does not follow its flows: ${listed(losses)}.`;
 }
 
-function movesText({ diff, migrations }: Pick<Plan, 'diff' | 'migrations'>): string | null {
+function movesText({ diff, migrations }: Pick<Plan, 'diff' | 'migrations'>, losesState: boolean): string | null {
   const count = diff.moved.length;
   if (count === 0) return null;
   const withState = migrations.filter(({ to }) => diff.moved.includes(to)).length;
   const what = count === 1 ? 'One running instance moves' : `${count} running instances move`;
   const state =
     withState === 0
-      ? 'No flow state is lost: there is none.'
+      ? `${losesState ? 'None of their flow state goes with them' : 'No flow state is lost: there is none'}.`
       : 'Both run until traffic has gone over, and flow state is copied; packets may be lost or delayed meanwhile.';
   return `${what} to another core or server: ${listed(diff.moved)}. ${state}`;
 }

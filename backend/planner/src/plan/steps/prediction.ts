@@ -62,7 +62,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
     problems: [
       ...draft.problems,
       ...hopelessObjectives(analysis, chains),
-      ...lostState(base, instances, splits, migrations, input),
+      ...lostState(base, graph, splits, migrations, input),
     ],
     conflicts: [],
     pgraph,

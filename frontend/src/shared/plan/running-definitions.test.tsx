@@ -18,13 +18,25 @@ vi.mock('../api/client.js', async (original) => ({
   callFull: vi.fn(async (name: string) => ({ data: { items: LISTS[name] ?? [] }, next: null })),
 }));
 
-it('are those by which chains run, whatever was edited since, and the drafts of the others', async () => {
+function show() {
   const queries = new QueryClient();
   const wrapper = ({ children }: { children: ReactNode }) => (
     <QueryClientProvider client={queries}>{children}</QueryClientProvider>
   );
-  const { result } = renderHook(() => useDefinitions(), { wrapper });
+  return renderHook(() => useDefinitions(), { wrapper });
+}
+
+it('are those by which chains run, whatever was edited since, and the drafts of the others', async () => {
+  const { result } = show();
   await waitFor(() => expect(result.current('runs')?.title).toBe('as it runs'));
   expect(result.current('draft')?.title).toBe('as drawn');
   expect(result.current('gone')).toBeUndefined();
+});
+
+it('stay the same where nothing has changed', async () => {
+  const { result, rerender } = show();
+  await waitFor(() => expect(result.current('runs')?.title).toBe('as it runs'));
+  const known = result.current;
+  rerender();
+  expect(result.current).toBe(known);
 });

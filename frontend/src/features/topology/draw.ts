@@ -5,7 +5,8 @@ import type { Palette } from '../../shared/theme/palette.js';
 import { BOARD_HEADER_H, type BoardBox, slotWords } from './boards.js';
 import { type Box, curve, facingSide, offsetLine, type Point, placeOnSide } from './geometry.js';
 import { JOINT_PATH, type Joint, jointBox } from './joints.js';
-import { HEADER_H, rateKey, type Scene, type SceneNode } from './model.js';
+import { drawRow, drawWhole, fitted, fittedName, readableSize, setFont } from './labels.js';
+import { CHIP_H, CORE_LABEL_W, HEADER_H, rateKey, type Scene, type SceneNode } from './model.js';
 import type { Overlay, OverlayEdge } from './overlay.js';
 
 export type Target =
@@ -41,13 +42,11 @@ export interface Frame {
   readonly height: number;
 }
 
-const FONT = 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const DIM = 0.28;
 /** From the middle of a link to the line of each direction. */
 const LANE = 4;
-/** Below this scale only shapes are drawn. */
-const TEXT_SCALE = 0.45;
-
+/** Of `slot 1` in a board. */
+const SLOT_LABEL_W = 44;
 const ramps = new Map<string, string[]>();
 
 /** Colour of a utilization from 0 to 1, clamped. */
@@ -96,20 +95,6 @@ function arrow(context: CanvasRenderingContext2D, line: readonly Point[], size: 
   context.fill();
 }
 
-const cuts = new Map<string, string>();
-
-/** The text truncated to a width; cached. */
-function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  const key = `${context.font}|${Math.round(width)}|${text}`;
-  const known = cuts.get(key);
-  if (known !== undefined) return known;
-  let shown = text;
-  while (shown.length > 1 && context.measureText(shown).width > width) shown = `${shown.slice(0, -2)}…`;
-  if (cuts.size > 5000) cuts.clear();
-  cuts.set(key, shown);
-  return shown;
-}
-
 function roundRect(context: CanvasRenderingContext2D, { x, y, w, h }: Box, radius: number): void {
   context.beginPath();
   context.roundRect(x - w / 2, y - h / 2, w, h, radius);
@@ -135,17 +120,6 @@ const STATE_COLOR: Record<string, keyof Palette> = {
 };
 function stateColor(state: string, { live, palette }: Frame): string {
   return palette[live.connected() ? (STATE_COLOR[state] ?? 'stale') : 'stale'];
-}
-
-/** A right-aligned figure; struck through if it is stale. */
-function drawFigure(context: CanvasRenderingContext2D, frame: Frame, text: string, at: Point, stale: boolean): void {
-  context.textAlign = 'right';
-  context.font = `12px ${FONT}`;
-  context.fillStyle = stale ? frame.palette.stale : frame.palette['text-muted'];
-  context.fillText(text, at.x, at.y);
-  if (!stale) return;
-  const width = context.measureText(text).width;
-  context.fillRect(at.x - width, at.y - 0.5, width, 1);
 }
 
 function drawLink(context: CanvasRenderingContext2D, frame: Frame, id: string): void {
@@ -174,12 +148,13 @@ function drawLink(context: CanvasRenderingContext2D, frame: Frame, id: string): 
     context.stroke();
     context.setLineDash([]);
     context.fillStyle = palette.canvas;
-    roundRect(context, { ...middle, w: 46, h: 18 }, 9);
+    const size = readableSize(11, Number.POSITIVE_INFINITY, frame.transform.k)!;
+    roundRect(context, { ...middle, w: size * 4.2, h: size * 1.6 }, size * 0.8);
     context.fill();
     context.lineWidth = 1.5;
     context.stroke();
     context.fillStyle = color;
-    context.font = `600 11px ${FONT}`;
+    setFont(context, size, 600);
     context.textAlign = 'center';
     context.fillText('down', middle.x, middle.y + 0.5);
     return;
@@ -203,11 +178,12 @@ function drawLink(context: CanvasRenderingContext2D, frame: Frame, id: string): 
     const rate = Math.max(now.a_to_b_bps, now.b_to_a_bps);
     if (rate < 1000) return;
     const text = quantityText('bps', rate);
-    context.font = `11px ${FONT}`;
+    const size = readableSize(11, Number.POSITIVE_INFINITY, frame.transform.k)!;
+    setFont(context, size);
     context.textAlign = 'center';
     const width = context.measureText(text).width + 10;
     context.fillStyle = palette.canvas;
-    roundRect(context, { ...middle, w: width, h: 16 }, 4);
+    roundRect(context, { ...middle, w: width, h: size * 1.45 }, 4);
     context.fill();
     context.fillStyle = palette['text-muted'];
     context.fillText(text, middle.x, middle.y + 0.5);
@@ -250,19 +226,26 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     context.lineWidth = 1.5;
     context.stroke();
   }
-  const text = frame.transform.k > TEXT_SCALE;
-  if (text) {
-    context.textAlign = 'left';
-    context.fillStyle = palette.text;
-    context.font = `600 13px ${FONT}`;
-    context.fillText(fitted(context, node.title, 116), left + 26, top + HEADER_H / 2 + 0.5);
-    const cpu = live.value(sampleKey('node', node.id, 'cpu'));
-    const figure = cpu ? `${quantityText('share', cpu.value)} CPU` : node.subtitle;
-    drawFigure(context, frame, figure, { x: left + node.w - 10, y: top + HEADER_H / 2 + 0.5 }, cpu?.stale ?? false);
-    context.textAlign = 'left';
-    context.fillStyle = palette['text-muted'];
-    context.font = `11px ${FONT}`;
-    for (const row of node.rows) context.fillText(row.label, left + 10, at.y + row.y + 0.5);
+  const { k } = frame.transform;
+  const cpu = live.value(sampleKey('node', node.id, 'cpu'));
+  const header = {
+    left: left + 26,
+    right: left + node.w - 10,
+    y: top + HEADER_H / 2 + 0.5,
+    height: HEADER_H,
+    name: node.title,
+    size: 13,
+    weight: 600,
+    figure: cpu ? `${quantityText('share', cpu.value)} CPU` : node.subtitle,
+    stale: cpu?.stale ?? false,
+    figureWidth: 84,
+  };
+  drawRow(context, header, k, palette);
+  context.textAlign = 'left';
+  context.fillStyle = palette['text-muted'];
+  for (const row of node.rows) {
+    const width = row.idle > 0 ? node.w - 20 : CORE_LABEL_W - 6;
+    drawWhole(context, row.label, { x: left + 10, y: at.y + row.y + 0.5 }, { width, height: CHIP_H }, k);
   }
   for (const board of node.boards) drawBoard(context, frame, board, at);
   for (const chip of node.chips) {
@@ -288,17 +271,21 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     context.beginPath();
     context.arc(chipBox.x - chip.w / 2 + 14, chipBox.y, 3.5, 0, 2 * Math.PI);
     context.fill();
-    if (text) {
-      const rate = live.value(rateKey(chip));
-      context.textAlign = 'left';
-      context.font = `500 12px ${FONT}`;
-      context.fillStyle = palette.text;
-      context.fillText(fitted(context, chip.label, chip.w - 22 - 76), chipBox.x - chip.w / 2 + 22, chipBox.y + 0.5);
-      const runs = chip.instance.state === 'running';
-      const figure = runs ? quantityText('pps', rate?.value) : chip.instance.state;
-      const place = { x: chipBox.x + chip.w / 2 - 8, y: chipBox.y + 0.5 };
-      drawFigure(context, frame, figure, place, runs && (rate?.stale ?? false));
-    }
+    const rate = live.value(rateKey(chip));
+    const runs = chip.instance.state === 'running';
+    const row = {
+      left: chipBox.x - chip.w / 2 + 22,
+      right: chipBox.x + chip.w / 2 - 8,
+      y: chipBox.y + 0.5,
+      height: CHIP_H,
+      name: chip.label,
+      size: 12,
+      weight: 500,
+      figure: runs ? quantityText('pps', rate?.value) : chip.instance.state,
+      stale: runs && (rate?.stale ?? false),
+      figureWidth: 68,
+    };
+    drawRow(context, row, k, palette);
     context.globalAlpha = before;
   }
 }
@@ -323,37 +310,49 @@ function drawBoard(context: CanvasRenderingContext2D, frame: Frame, board: Board
   context.beginPath();
   context.arc(left + 10, middle, 3, 0, 2 * Math.PI);
   context.fill();
-  if (frame.transform.k <= TEXT_SCALE) return;
-  context.textAlign = 'left';
-  context.fillStyle = palette.text;
-  context.font = `500 12px ${FONT}`;
-  context.fillText(fitted(context, board.title, 96), left + 19, middle + 0.5);
-  const words = board.state === 'operating' ? board.device : board.state;
-  context.font = `12px ${FONT}`;
-  const at = { x: left + box.w - 8, y: middle + 0.5 };
-  drawFigure(context, frame, fitted(context, words, 90), at, board.state === 'unknown');
-  context.font = `11px ${FONT}`;
+  const { k } = frame.transform;
+  const header = {
+    left: left + 19,
+    right: left + box.w - 8,
+    y: middle + 0.5,
+    height: CHIP_H,
+    name: board.title,
+    size: 12,
+    weight: 500,
+    figure: board.state === 'operating' ? board.device : board.state,
+    stale: board.state === 'unknown',
+    figureWidth: 90,
+  };
+  drawRow(context, header, k, palette);
+  const size = readableSize(11, CHIP_H, k);
   for (const row of board.slots) {
+    const y = server.y + row.y + 0.5;
     context.textAlign = 'left';
     context.fillStyle = palette['text-muted'];
-    context.fillText(`slot ${row.slot}`, left + 8, server.y + row.y + 0.5);
-    if (row.instance) continue;
+    drawWhole(context, `slot ${row.slot}`, { x: left + 8, y }, { width: SLOT_LABEL_W - 4, height: CHIP_H }, k);
+    if (row.instance || size === null) continue;
     context.fillStyle = row.state === 'faulty' ? palette.failed : palette['text-muted'];
-    context.fillText(fitted(context, slotWords(row), 140), left + 52, server.y + row.y + 0.5);
+    setFont(context, size);
+    context.fillText(fitted(context, slotWords(row), box.w - 8 - SLOT_LABEL_W - 8), left + 8 + SLOT_LABEL_W, y);
   }
 }
 
 function drawSimple(context: CanvasRenderingContext2D, frame: Frame, node: SceneNode, at: Point): void {
   const { palette } = frame;
   outline(context, frame, node, { ...at, w: node.w, h: node.h });
-  if (frame.transform.k <= TEXT_SCALE) return;
+  const { k } = frame.transform;
+  const size = readableSize(13, node.h, k);
+  if (size === null) return;
+  const small = readableSize(12, node.h - size - 4, k);
   context.textAlign = 'center';
   context.fillStyle = palette.text;
-  context.font = `600 13px ${FONT}`;
-  context.fillText(fitted(context, node.title, node.w - 16), at.x, at.y - 8);
+  setFont(context, size, 600);
+  const width = node.w - (size > 13 ? 8 : 16);
+  context.fillText(fittedName(context, node.title, width), at.x, small === null ? at.y + 0.5 : at.y - small * 0.67);
+  if (small === null) return;
   context.fillStyle = palette['text-muted'];
-  context.font = `12px ${FONT}`;
-  context.fillText(fitted(context, node.subtitle, node.w - 16), at.x, at.y + 9);
+  setFont(context, small);
+  context.fillText(fitted(context, node.subtitle, width), at.x, at.y + size * 0.69);
 }
 
 export function boxOf(frame: Pick<Frame, 'scene' | 'places' | 'overlay'>, end: OverlayEdge['from']): Box | null {

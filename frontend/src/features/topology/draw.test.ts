@@ -1,0 +1,76 @@
+import type { Infrastructure, NfInstance } from '@orrery/contract';
+import { expect, it } from 'vitest';
+import type { Palette } from '../../shared/theme/palette.js';
+import { drawFrame, type Frame } from './draw.js';
+import { autoLayout, buildScene } from './model.js';
+
+interface Drawn {
+  readonly text: string;
+  /** On the screen. */
+  readonly px: number;
+  readonly width: number;
+}
+
+/** The texts of a frame at a scale. A character is as wide as 0.6 of its size. */
+function textsAt(k: number): Drawn[] {
+  const drawn: Drawn[] = [];
+  const sizeOf = (font: string) => Number(/([\d.]+)px/.exec(font)![1]);
+  const state = { font: '10px sans-serif' };
+  const widthOf = (text: string) => text.length * 0.6 * sizeOf(state.font);
+  const methods: Record<string, unknown> = {
+    measureText: (text: string) => ({ width: widthOf(text) }),
+    fillText: (text: string) => drawn.push({ text, px: sizeOf(state.font) * k, width: widthOf(text) * k }),
+  };
+  const context = new Proxy(state, {
+    get: (target, name: string) => Reflect.get(target, name) ?? methods[name] ?? (() => undefined),
+  });
+  const scene = buildScene(
+    {
+      name: 'lab',
+      servers: [{ id: 's1', title: 'Server 1', cores: 4, origin: 'live', addresses: [] }],
+      switches: [{ id: 'leaf', title: 'Leaf 1', driver: 'ovs', origin: 'live' }],
+      hosts: [{ id: 'c1', title: 'Client 1', addresses: [{ address: '10.0.1.1' }], role: 'client', origin: 'live' }],
+      boards: [],
+      links: [],
+    } as unknown as Infrastructure,
+    [{ id: 'web.fw.0', server: 's1', core: 0, chain_id: 'c', state: 'running', origin: 'live' } as NfInstance],
+  );
+  const frame = {
+    scene,
+    places: autoLayout(scene),
+    lines: new Map(),
+    overlay: null,
+    chainColor: () => '#000',
+    hover: null,
+    selected: null,
+    palette: {} as Palette,
+    live: { link: () => null, value: () => null, agent: () => null, connected: () => true },
+    transform: { k, x: 2000, y: 2000 },
+    width: 4000,
+    height: 4000,
+  } satisfies Frame;
+  drawFrame(context as unknown as CanvasRenderingContext2D, frame, 1);
+  return drawn;
+}
+
+const NAMES = ['Server 1', 'Leaf 1', 'Client 1', 'fw.0'];
+
+it('shows names, figures and addresses where there is room', () => {
+  const texts = textsAt(1).map(({ text }) => text);
+  expect(texts).toEqual(expect.arrayContaining([...NAMES, '4 cores', 'Open vSwitch', '10.0.1.1', 'core 0']));
+});
+
+it.each([0.7, 0.5, 0.43])('shows the names of all elements large enough to read at a scale of %d', (k) => {
+  const drawn = textsAt(k);
+  expect(drawn.map(({ text }) => text)).toEqual(expect.arrayContaining(NAMES));
+  for (const { px } of drawn) expect(px).toBeGreaterThanOrEqual(11);
+  for (const { text, width } of drawn) if (NAMES.includes(text)) expect(width).toBeLessThanOrEqual(236 * k);
+});
+
+it('keeps the names of nodes where those of their NFs no longer fit, and at last only the shapes', () => {
+  expect(textsAt(0.35).map(({ text }) => text)).toEqual(expect.arrayContaining(['Server 1', 'Leaf 1']));
+  expect(textsAt(0.35).map(({ text }) => text)).not.toContain('fw.0');
+  // Half of a name tells nothing.
+  expect(textsAt(0.28).map(({ text }) => text)).toEqual(['Leaf 1']);
+  expect(textsAt(0.2)).toEqual([]);
+});

@@ -6,6 +6,7 @@ import { useMay } from '../../../shared/api/session.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { FormTrouble } from '../../../shared/ui/form-trouble.js';
+import { type DiskUse, diskFacts, diskIn } from './disk-use.js';
 
 const UNITS = {
   cores: ['count', ' cores'],
@@ -13,6 +14,8 @@ const UNITS = {
   entries: ['count', ''],
   cells: ['count', ''],
 } as const;
+
+type Fact = readonly [string, string];
 
 const NAMES: Readonly<Record<string, string>> = { cpu: 'CPU' };
 
@@ -22,15 +25,17 @@ export function InstanceFigures({ id }: { readonly id: string }) {
   const { data, error, isFetching, refetch } = useQuery({
     queryKey: ['instance-figures', id],
     enabled: mayOperate,
-    queryFn: async ({ signal }) =>
-      (await call('getNfInstanceState', { params: { id }, query: { limit: 1 } }, { signal })).figures,
+    queryFn: async ({ signal }) => {
+      const told = await call('getNfInstanceState', { params: { id }, query: { limit: 1 } }, { signal });
+      return { figures: told.figures, disk: diskIn(told.state) };
+    },
   });
   if (!mayOperate) return null;
   return (
     <DetailSection title="State by its agent">
       <FormTrouble error={error} shown={[]} />
-      {data === null && <p className="muted">Its agent reports no figures.</p>}
-      {data && <Facts items={factsOf(data)} />}
+      {data && data.figures === null && <p className="muted">Its agent reports no figures.</p>}
+      {data && <Facts items={factsOf(data.figures, data.disk)} />}
       <Button variant="default" loading={isFetching} onClick={() => void refetch()}>
         Read again
       </Button>
@@ -38,7 +43,10 @@ export function InstanceFigures({ id }: { readonly id: string }) {
   );
 }
 
-export function factsOf({ latency_us, throughput, workload, resources, not_measured, window_ms, emulated }: Figures) {
+export function factsOf(figures: Figures | null, disk: DiskUse | null = null): Fact[] {
+  const ofDisk = disk === null ? [] : diskFacts(disk);
+  if (figures === null) return ofDisk;
+  const { latency_us, throughput, workload, resources, not_measured, window_ms, emulated } = figures;
   const absent = (name: string) => `not measured: ${not_measured[name] ?? 'no reason given'}`;
   const rate = ({ pps, bps }: { pps: number; bps: number }) =>
     `${quantityText('pps', pps)}, ${quantityText('bps', bps)}`;
@@ -51,7 +59,7 @@ export function factsOf({ latency_us, throughput, workload, resources, not_measu
     ],
     ['Throughput', throughput ? rate(throughput) : absent('throughput')],
     ['Workload', workload ? rate(workload) : absent('workload')],
-    ...resources.map(({ resource, unit, used, total }) => {
+    ...resources.map(({ resource, unit, used, total }): Fact => {
       const [quantity, suffix] = UNITS[unit];
       const why = (name: 'used' | 'total') => not_measured[`${resource}.${name}`] ?? not_measured[resource];
       const taken = used === null ? (why('used') ?? 'unknown') : quantityText(quantity, used);
@@ -59,9 +67,10 @@ export function factsOf({ latency_us, throughput, workload, resources, not_measu
         total === null
           ? `${suffix}, ${why('total') ?? 'no limit known'}`
           : ` of ${quantityText(quantity, total)}${suffix}`;
-      return [`Used of ${NAMES[resource] ?? resource}`, `${taken}${most}`] as const;
+      return [`Used of ${NAMES[resource] ?? resource}`, `${taken}${most}`];
     }),
+    ...ofDisk,
     ...(window_ms > 0 ? ([['Measured over', quantityText('ms', window_ms)]] as const) : []),
     ...(emulated ? ([['Emulated', 'rates and latencies are of the emulation']] as const) : []),
-  ] as (readonly [string, string])[];
+  ];
 }

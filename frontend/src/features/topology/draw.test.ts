@@ -50,7 +50,7 @@ function textsAt(k: number): Drawn[] {
     height: 4000,
   } satisfies Frame;
   drawFrame(context as unknown as CanvasRenderingContext2D, frame, 1);
-  return drawn;
+  return drawn.filter(({ text }) => text !== '');
 }
 
 const NAMES = ['Server 1', 'Leaf 1', 'Client 1', 'fw.0'];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bucketLowerNs, bucketOf, histogramCount, mergeHistograms, percentileNs } from './histogram.js';
+import { BUCKET_WIDTH, bucketLowerNs, bucketOf, histogramCount, mergeHistograms, percentileNs } from './histogram.js';
 
 describe('histogram buckets', () => {
   it('contain every duration between their bounds, at most 6.25 % wide', () => {
@@ -9,7 +9,7 @@ describe('histogram buckets', () => {
         const bucket = bucketOf(ns);
         expect(bucketLowerNs(bucket)).toBeLessThanOrEqual(ns);
         expect(bucketLowerNs(bucket + 1)).toBeGreaterThan(ns);
-        if (ns >= 16) expect(bucketLowerNs(bucket + 1) / bucketLowerNs(bucket)).toBeLessThanOrEqual(1 + 1 / 16);
+        if (ns >= 16) expect(bucketLowerNs(bucket + 1) / bucketLowerNs(bucket)).toBeLessThanOrEqual(1 + BUCKET_WIDTH);
       }),
     );
   });

@@ -3,6 +3,9 @@ import type { SparseHistogram } from './telemetry.js';
 const SUB_BITS = 4;
 const SUB = 1 << SUB_BITS;
 
+/** Percentiles that differ by this share or less may be of durations that do not: a bucket is as wide. */
+export const BUCKET_WIDTH = 1 / SUB;
+
 /** Bucket of a duration in ns: exact below 16, then 16 buckets per power of two (error at most 6.25 %). */
 export function bucketOf(ns: number): number {
   if (ns < SUB) return Math.max(0, Math.floor(ns));

@@ -90,6 +90,7 @@ export const ClassForecast = z.strictObject({
   nodes: z.array(Name).describe('NFs in order'),
   rate_bps: RateBps,
   mean_us: z.number().min(0),
+  p50_us: z.number().min(0).optional().describe('median; absent in plans of earlier versions'),
   p99_us: z.number().min(0),
   least_us: z.number().min(0).describe('lowest latency possible on this hardware: no queue, no hop'),
   throughput_bps: RateBps.describe('rate at which the first resource saturates, with all other traffic as estimated'),

@@ -78,6 +78,7 @@ function classesWithWays(
       const latency = latencyOf(input, chain.chain_id, path);
       return {
         mean_us: latency.mean_us,
+        p50_us: percentileUs(latency, 0.5),
         p99_us: percentileUs(latency, 0.99),
         least_us: leastPathUs(input, chain.chain_id, chain.definition, path.nodes),
       };

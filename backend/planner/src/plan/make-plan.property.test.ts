@@ -115,7 +115,9 @@ describe('whatever is drawn and asked for', () => {
           expect(bound).toBeLessThanOrEqual(value * (1 + 1e-9));
           expect(optimal).toBe(gap < 1e-9);
         }
-        for (const { mean_us, p99_us, least_us, way } of plan.classes) {
+        for (const { mean_us, p50_us, p99_us, least_us, way } of plan.classes) {
+          expect(p50_us).toBeGreaterThanOrEqual(least_us * (1 - 1e-9));
+          expect(p99_us).toBeGreaterThanOrEqual(p50_us! * (1 - 1e-9));
           expect(p99_us).toBeGreaterThanOrEqual(mean_us * (1 - 1e-6));
           expect(mean_us).toBeGreaterThanOrEqual(least_us * (1 - 1e-9));
           if (way) expect(way.latency_us).toBeGreaterThanOrEqual(way.bound_us * (1 - 1e-9));

@@ -7,13 +7,13 @@ import { throughputOf } from './throughput.js';
 /** Latency and throughput of each path class; none for a chain with too many classes. */
 export function classForecasts(
   input: PlacedInput,
-  latencyFor: (chain: PlannedChain, path: Path) => Pick<ClassForecast, 'mean_us' | 'p99_us' | 'least_us'>,
+  latencyFor: (chain: PlannedChain, path: Path) => Pick<ClassForecast, 'mean_us' | 'p50_us' | 'p99_us' | 'least_us'>,
   wayOf: (chain: PlannedChain, path: Path) => ClassForecast['way'],
 ): ClassForecast[] {
   return input.chains.flatMap((chain) =>
     (pathsOf(chain.definition) ?? []).map((path) => {
       const { chain_id } = chain;
-      const { mean_us, p99_us, least_us } = latencyFor(chain, path);
+      const { mean_us, p50_us, p99_us, least_us } = latencyFor(chain, path);
       const rate_bps = classRate(input.pgraph, chain, path);
       const { bps, bottleneck } = throughputOf(input, { chain_id, rate_bps, path });
       return {
@@ -23,6 +23,7 @@ export function classForecasts(
         nodes: [...path.nodes],
         rate_bps,
         mean_us,
+        p50_us,
         p99_us,
         least_us,
         throughput_bps: bps,

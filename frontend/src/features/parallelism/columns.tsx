@@ -30,16 +30,16 @@ export const CHAIN_COLUMNS: readonly Column<KnownChain>[] = [
   quantityColumn({
     id: 'sequential',
     title: 'Predicted sequence',
-    hint: 'Predicted mean latency of the chain in sequence, with queues and the way between servers',
+    hint: 'Predicted median latency of the chain in sequence, with queues and the way between servers',
     quantity: 'us',
-    value: (chain) => chain.in.sequential.predicted?.mean_us,
+    value: (chain) => chain.in.sequential.predicted?.p50_us,
   }),
   quantityColumn({
     id: 'parallel',
     title: 'Predicted parallel',
-    hint: 'Predicted mean latency of the chain in parallel, with copies and merges',
+    hint: 'Predicted median latency of the chain in parallel, with copies and merges',
     quantity: 'us',
-    value: (chain) => chain.in.parallel.predicted?.mean_us,
+    value: (chain) => chain.in.parallel.predicted?.p50_us,
   }),
   liveColumn({
     id: 'p50',
@@ -58,7 +58,7 @@ export const CHAIN_COLUMNS: readonly Column<KnownChain>[] = [
   {
     id: 'gain',
     title: 'Gain predicted',
-    hint: 'Share of the latency in sequence that running in parallel saves',
+    hint: 'Share of the median latency in sequence that running in parallel saves',
     number: true,
     value: predictedGain,
     cell: (chain) => {
@@ -70,7 +70,7 @@ export const CHAIN_COLUMNS: readonly Column<KnownChain>[] = [
   {
     id: 'measured-gain',
     title: 'Gain measured',
-    hint: 'From the median now and in the minute before the last change of execution; below it the difference from the prediction',
+    hint: 'From the median in the last half minute and in the minute before the last change of execution; below it the difference from the prediction. No difference: no more than their samples spread',
     number: true,
     cell: (chain) => <MeasuredGain chain={chain} />,
   },

@@ -9,11 +9,11 @@ import { Panel } from '../../shared/page/page-header.js';
 import { type BarRow, BarTable } from '../../shared/plan/bar-table.js';
 import { REAL_BOARD, useOnEmulatedBoard } from '../../shared/plan/emulated-boards.js';
 import type { PredictedLatency } from '../../shared/plan/predicted-latency.js';
-import { useSample, useStale } from '../../shared/stream/hooks.js';
 import { otherExecution } from './chain-rows.js';
 import { EXECUTION_WORDS } from './columns.js';
 import { gainText, MeasuredGain, predictedGain } from './gain.js';
-import type { MeasuredLatency } from './measured-before.js';
+import type { MeasuredLatency } from './measured-latency.js';
+import { useMeasuredNow } from './measured-now.js';
 import classes from './parallelism.module.css';
 import type { KnownChain } from './use-chains.js';
 
@@ -33,7 +33,7 @@ export function LatencyPanel({ chain }: { readonly chain: KnownChain }) {
         <span className={`${classes.gains} tabular`}>
           <span>Gain predicted {gain === null ? '–' : gainText(gain)}</span>
           <span>
-            measured <MeasuredGain chain={chain} inline />
+            <MeasuredGain chain={chain} inline />
           </span>
         </span>
       }
@@ -63,12 +63,12 @@ export function LatencyPanel({ chain }: { readonly chain: KnownChain }) {
 function predictedRows({ row, in: of }: KnownChain): BarRow[] {
   return (['sequential', 'parallel'] as const).flatMap((execution): BarRow[] => {
     const { predicted } = of[execution];
-    if (!predicted) return [];
+    if (predicted === null || predicted.p50_us === null) return [];
     return [
       barOf(
         `predicted ${execution}`,
-        `Predicted ${EXECUTION_WORDS[execution]}, mean`,
-        predicted.mean_us,
+        `Predicted ${EXECUTION_WORDS[execution]}, median`,
+        predicted.p50_us,
         `99th percentile ${quantityText('us', predicted.p99_us)}`,
         row.execution === execution,
       ),
@@ -77,16 +77,13 @@ function predictedRows({ row, in: of }: KnownChain): BarRow[] {
 }
 
 /** What is measured now, and what was before the last change of execution. */
-function useMeasuredRows({ row, in: of, measuredBefore }: KnownChain): BarRow[] {
-  const p50 = useSample(sampleKey('chain', row.id, 'latency_p50_us'));
-  const p99 = useSample(sampleKey('chain', row.id, 'latency_p99_us'));
-  const stale = useStale(p50?.received_ms);
+function useMeasuredRows({ row, in: of, measuredBefore, changed_ms }: KnownChain): BarRow[] {
+  const now = useMeasuredNow(row.id, changed_ms);
   const { execution } = row;
   if (execution === null) return [];
-  const now = p50 && p99 && !stale ? { p50_us: p50.value, p99_us: p99.value } : null;
   const other = otherExecution(execution);
   return [
-    ...measuredRow('now', execution, now, of[execution].predicted),
+    ...measuredRow('in the last half minute', execution, now, of[execution].predicted),
     ...measuredRow('in the minute before the change', other, measuredBefore, of[other].predicted),
   ];
 }
@@ -98,7 +95,7 @@ function measuredRow(
   predicted: PredictedLatency | null,
 ): BarRow[] {
   if (!measured) return [];
-  const error = predicted && predicted.mean_us > 0 ? measured.p50_us / predicted.mean_us - 1 : null;
+  const error = predicted?.p50_us ? measured.p50_us / predicted.p50_us - 1 : null;
   const p99 = `99th percentile ${quantityText('us', measured.p99_us)}`;
   return [
     barOf(

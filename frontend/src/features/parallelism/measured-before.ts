@@ -2,16 +2,12 @@ import { sampleKey } from '@orrery/contract/sample-keys';
 import { useQueries } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
 import type { RunSwitch } from '../../shared/chain/run-switches.js';
-
-/** Latency of a chain, as measured where its packets leave. */
-export interface MeasuredLatency {
-  readonly p50_us: number;
-  readonly p99_us: number;
-}
+import { latencyIn, type MeasuredLatency } from './measured-latency.js';
 
 /** Measured over this time before the change began. */
 const SPAN_MS = 60_000;
-const MEMORY = 'orrery.measured-before';
+/** Of this version: the one before did not know the spread of the samples. */
+const MEMORY = 'orrery.measured-before.2';
 const MOST_REMEMBERED = 50;
 
 /**
@@ -42,25 +38,16 @@ async function measuredBefore(
   if (before) return before;
   const [p50, p99] = METRICS.map((metric) => sampleKey('chain', chainId, metric));
   const { items } = await call('listSamples', { query: { keys: `${p50},${p99}`, since: started_ms - SPAN_MS } });
-  const middle = (key: string | undefined) =>
-    median(
-      (items.find((series) => series.key === key)?.points ?? []).flatMap(([t_ms, value]) =>
-        t_ms >= started_ms - SPAN_MS && t_ms < started_ms ? [value] : [],
-      ),
+  const valuesOf = (key: string | undefined) =>
+    (items.find((series) => series.key === key)?.points ?? []).flatMap(([t_ms, value]) =>
+      t_ms >= started_ms - SPAN_MS && t_ms < started_ms ? [value] : [],
     );
-  const found = { p50_us: middle(p50), p99_us: middle(p99) };
-  if (found.p50_us === null || found.p99_us === null) return null;
-  const measured = { p50_us: found.p50_us, p99_us: found.p99_us };
-  remember({ ...known, [id]: measured });
+  const measured = latencyIn(valuesOf(p50), valuesOf(p99));
+  if (measured) remember({ ...known, [id]: measured });
   return measured;
 }
 
 const METRICS = ['latency_p50_us', 'latency_p99_us'] as const;
-
-/** The value in the middle; null of none. */
-export function median(values: readonly number[]): number | null {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? null;
-}
 
 type Memory = Readonly<Record<string, MeasuredLatency>>;
 

@@ -5,7 +5,8 @@ import { useMay } from '../../shared/api/session.js';
 import { lastSwitch, type RunSwitch } from '../../shared/chain/run-switches.js';
 import { type PredictedLatency, predictedLatency } from '../../shared/plan/predicted-latency.js';
 import { type ChainRow, chainRows } from './chain-rows.js';
-import { type MeasuredLatency, useMeasuredBefore } from './measured-before.js';
+import { useMeasuredBefore } from './measured-before.js';
+import type { MeasuredLatency } from './measured-latency.js';
 import { type Trial, type TrialResult, useTrials } from './other-executions.js';
 
 /** What is known of a chain in one execution. */
@@ -26,6 +27,8 @@ export interface KnownChain {
   readonly in: Readonly<Record<Execution, InExecution>>;
   /** In the other execution than the one in which it runs; null: not known. */
   readonly measuredBefore: MeasuredLatency | null;
+  /** When its execution was last changed; null: not known to have been. */
+  readonly changed_ms: number | null;
 }
 
 const UNKNOWN: InExecution = { plan: undefined, predicted: null, error: null, isPending: false };
@@ -61,6 +64,7 @@ export function useKnownChains(selectedOf: (rows: readonly ChainRow[]) => ChainR
       plan,
       in: { sequential: inOf('sequential'), parallel: inOf('parallel') },
       measuredBefore: isFromOther(row, switches[i]!.change) ? (before[i] ?? null) : null,
+      changed_ms: switches[i]!.change?.operation.updated_ms ?? null,
     };
   });
   return { chains, deployments, known, selected: known.find(({ row }) => row === selected) };

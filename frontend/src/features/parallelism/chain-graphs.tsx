@@ -1,6 +1,7 @@
 import { type ChainDefinition, nfInstances } from '@orrery/contract';
 import { samplePrefix } from '@orrery/contract/sample-keys';
 import { useMemo } from 'react';
+import { useNfDescriptors } from '../../shared/api/queries.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { type Critical, criticalOf } from '../../shared/parallel/critical-path.js';
 import { type Drawing, layoutGraph } from '../../shared/parallel/graph-layout.js';
@@ -9,20 +10,36 @@ import { jointsOf } from '../../shared/parallel/joints.js';
 import { wayText } from '../../shared/plan/plan-text.js';
 import { useSeededSamples } from '../../shared/stream/seed.js';
 import { EmptyState, LoadingRows } from '../../shared/ui/states.js';
-import { NF_SIZES, NfBox } from './nf-box.js';
+import { NfBox, placeText } from './nf-box.js';
+import { type NfTexts, nfSize } from './nf-size.js';
 import classes from './parallelism.module.css';
 import { shownPlan } from './shown-plan.js';
 import { drawnGraph, runGraph, type StepGraph, type StepVertex } from './step-graph.js';
 import type { KnownChain } from './use-chains.js';
 
+type Nf = Extract<StepVertex, { kind: 'nf' }>;
 type Sized = StepVertex & { readonly width: number; readonly height: number };
 
 const NO_PATH: Critical = { vertices: new Set(), links: new Set() };
 const END_SIZE = { width: 26, height: 20 } as const;
 
-function layout({ vertices, links }: StepGraph, nfs: keyof typeof NF_SIZES): Drawing<Sized> {
-  const sizeOf = ({ kind }: StepVertex) => (kind === 'nf' ? NF_SIZES[nfs] : kind === 'end' ? END_SIZE : JOINT_SIZE);
+function layout({ vertices, links }: StepGraph, textsOf: (vertex: Nf) => NfTexts): Drawing<Sized> {
+  const sizeOf = (vertex: StepVertex) =>
+    vertex.kind === 'nf' ? nfSize(textsOf(vertex)) : vertex.kind === 'end' ? END_SIZE : JOINT_SIZE;
   return layoutGraph({ vertices: vertices.map((vertex) => ({ ...vertex, ...sizeOf(vertex) })), links });
+}
+
+/** What the box of an NF shows, with its place and without. */
+function useTexts(definition: ChainDefinition) {
+  const { data: descriptors } = useNfDescriptors();
+  return useMemo(() => {
+    const texts = ({ node, nf, instances }: Nf, isPlaced: boolean): NfTexts => ({
+      name: definition.nodes.find(({ id }) => id === node)?.title ?? node,
+      kind: descriptors?.find(({ id }) => id === nf)?.title ?? nf,
+      place: isPlaced ? placeText(instances) : null,
+    });
+    return { plain: (vertex: Nf) => texts(vertex, false), placed: (vertex: Nf) => texts(vertex, true) };
+  }, [definition, descriptors]);
 }
 
 /** The chain as drawn, beside the chain as it runs or would run in parallel. */
@@ -31,10 +48,11 @@ export function ChainGraphs({ chain }: { readonly chain: KnownChain }) {
   const { definition } = row;
   const shown = shownPlan(chain);
   const running = row.deployment !== null;
+  const texts = useTexts(definition);
   const drawn = useMemo(() => {
     const instances = nfInstances(plan?.graph).filter(({ chain_id }) => chain_id === row.id);
-    return layout(drawnGraph(definition, instances), 'plain');
-  }, [definition, plan, row.id]);
+    return layout(drawnGraph(definition, instances), texts.plain);
+  }, [definition, plan, row.id, texts]);
   const shownAs = shown?.plan;
   const { runs, critical } = useMemo(() => {
     if (!shownAs) return { runs: null, critical: NO_PATH };
@@ -42,13 +60,13 @@ export function ChainGraphs({ chain }: { readonly chain: KnownChain }) {
     const own = shownAs.parallel.filter(({ chain_id }) => chain_id === row.id);
     const paths = own.map(({ critical_path }) => criticalOf(graph, critical_path));
     return {
-      runs: layout(graph, 'placed'),
+      runs: layout(graph, texts.placed),
       critical: {
         vertices: new Set(paths.flatMap(({ vertices }) => [...vertices])),
         links: new Set(paths.flatMap(({ links }) => [...links])),
       },
     };
-  }, [shownAs, row.id]);
+  }, [shownAs, row.id, texts]);
   useSeededSamples(
     running
       ? definition.nodes.flatMap(({ kind, id }) =>
@@ -68,7 +86,7 @@ export function ChainGraphs({ chain }: { readonly chain: KnownChain }) {
             critical={NO_PATH}
             definition={definition}
             live={running}
-            placed={false}
+            textsOf={texts.plain}
           />
         </Panel>
       </div>
@@ -90,7 +108,7 @@ export function ChainGraphs({ chain }: { readonly chain: KnownChain }) {
               critical={parallel ? critical : NO_PATH}
               definition={definition}
               live={shown!.runs}
-              placed
+              textsOf={texts.placed}
             />
           ) : chain.in.parallel.isPending ? (
             <LoadingRows rows={3} />
@@ -112,11 +130,10 @@ interface GraphProps {
   readonly definition: ChainDefinition;
   /** With live rates and states: it runs so. */
   readonly live: boolean;
-  /** With the places of the NFs. */
-  readonly placed: boolean;
+  readonly textsOf: (vertex: Nf) => NfTexts;
 }
 
-function Graph({ label, drawing, critical, definition, live, placed }: GraphProps) {
+function Graph({ label, drawing, critical, definition, live, textsOf }: GraphProps) {
   return (
     <GraphView label={label} drawing={drawing} critical={critical}>
       {(vertex) => {
@@ -127,7 +144,7 @@ function Graph({ label, drawing, critical, definition, live, placed }: GraphProp
               {vertex.kind} <span className="sr-only">{`${vertex.id} on ${vertex.joint.server}`}</span>
             </JointMark>
           );
-        return <NfBox vertex={vertex} definition={definition} live={live} placed={placed} />;
+        return <NfBox vertex={vertex} definition={definition} texts={textsOf(vertex)} live={live} />;
       }}
     </GraphView>
   );

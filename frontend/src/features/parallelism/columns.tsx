@@ -77,7 +77,7 @@ export const CHAIN_COLUMNS: readonly Column<KnownChain>[] = [
   {
     id: 'copies',
     title: 'Copies',
-    hint: 'Of each packet, as the chain runs',
+    hint: 'Made of each packet besides the packet itself, as the chain runs',
     number: true,
     value: ({ row }) => (row.execution === null ? null : row.execution === 'parallel' ? copiesOf(row.forms) : 0),
   },

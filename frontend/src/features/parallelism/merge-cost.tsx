@@ -63,6 +63,11 @@ export function MergeCost({ chain }: { readonly chain: KnownChain }) {
             </EmptyState>
           }
         />
+        {joints.length > 0 && runs && (
+          <p className={classes.note}>
+            Out of a mirror are the packet and its copies, without copies that a switch makes for other servers.
+          </p>
+        )}
         {joints.length > 0 && !runs && (
           <p className={classes.note}>
             <span className={classes.label}>predicted</span> They do not run: live figures begin when the chain runs in
@@ -144,7 +149,7 @@ function jointColumns(cyclesOf: (joint: Joint) => number | null, live: boolean):
             title: 'Out',
             quantity: 'pps',
             sampleKey: key('out_pps'),
-            hint: 'Copies out of a mirror, packets out of a merge',
+            hint: 'The packet and its copies out of a mirror, packets out of a merge',
           }),
           liveColumn({
             id: 'waiting',

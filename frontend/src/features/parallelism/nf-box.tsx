@@ -7,39 +7,37 @@ import { NfIcon } from '../../shared/ui/nf-icon.js';
 import { LiveRate } from '../../shared/ui/rate-text.js';
 import { Sparkline } from '../../shared/ui/sparkline.js';
 import { StatusBadge, statusOf } from '../../shared/ui/status-badge.js';
+import type { NfTexts } from './nf-size.js';
 import classes from './parallelism.module.css';
 import type { StepVertex } from './step-graph.js';
-
-/** With place and sparkline, and without. */
-export const NF_SIZES = { placed: { width: 152, height: 76 }, plain: { width: 116, height: 58 } } as const;
 
 interface NfBoxProps {
   readonly vertex: Extract<StepVertex, { kind: 'nf' }>;
   readonly definition: ChainDefinition;
+  readonly texts: NfTexts;
   readonly live: boolean;
-  readonly placed: boolean;
 }
 
 /** An NF of the chain: kind, name, place, live rate, and its state on its edge. */
-export function NfBox({ vertex: { node, nf, instances }, definition, live, placed }: NfBoxProps) {
+export function NfBox({ vertex: { node, nf, instances }, definition, texts, live }: NfBoxProps) {
   const { data: descriptors } = useNfDescriptors();
   const descriptor = descriptors?.find(({ id }) => id === nf);
-  const title = definition.nodes.find(({ id }) => id === node)?.title ?? node;
+  const { name, kind, place } = texts;
   const state = useWorstState(live ? instances : []);
   const key = sampleKey('nf', `${definition.name}.${node}`, 'pps');
   return (
     <div className={classes.nf} data-status={state ? statusOf(state) : undefined}>
-      <span className={classes.nfName} title={title}>
+      <span className={classes.nfName}>
         <NfIcon icon={descriptor?.icon} size={14} />
-        <span className={classes.nfTitle}>{title}</span>
+        <span className={classes.nfTitle}>{name}</span>
         {state && <StatusBadge state={state} label={SHOWN_WORDS[state]} compact />}
       </span>
-      <span className={classes.nfKind}>{descriptor?.title ?? nf}</span>
-      {placed ? <span className={classes.nfKind}>{placeText(instances)}</span> : null}
+      <span className={classes.nfKind}>{kind}</span>
+      {place !== null && <span className={classes.nfKind}>{place}</span>}
       {live && (
         <span className={classes.nfRate}>
-          {placed && (
-            <Sparkline sampleKey={key} quantity="pps" label={`${title}, packets per second`} width={44} height={16} />
+          {place !== null && (
+            <Sparkline sampleKey={key} quantity="pps" label={`${name}, packets per second`} width={44} height={16} />
           )}
           <LiveRate sampleKey={key} quantity="pps" />
         </span>

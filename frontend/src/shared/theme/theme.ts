@@ -69,6 +69,7 @@ export const theme = createTheme({
     InputWrapper: { styles: { description: { fontSize: '12px', lineHeight: '16px' } } },
     TextInput: { defaultProps: { size: 'xs' } },
     NumberInput: { defaultProps: { size: 'xs' } },
+    NativeSelect: { defaultProps: { size: 'xs' } },
     Select: {
       // A selection is cleared with the clear button, not by selecting it again.
       defaultProps: {

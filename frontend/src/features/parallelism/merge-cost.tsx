@@ -65,7 +65,7 @@ export function MergeCost({ chain }: { readonly chain: KnownChain }) {
         />
         {joints.length > 0 && runs && (
           <p className={classes.note}>
-            Out of a mirror are the packet and its copies, without copies that a switch makes for other servers.
+            A mirror sends out each packet and its copies. Copies that a switch makes for other servers are not counted.
           </p>
         )}
         {joints.length > 0 && !runs && (

@@ -81,7 +81,7 @@ export function drawRow(context: CanvasRenderingContext2D, row: Row, scale: numb
   context.fillStyle = palette.text;
   setFont(context, size, row.weight);
   const isAlone = size > row.size && context.measureText(name).width > beside;
-  const shown = fittedName(context, name, isAlone ? all : beside);
+  const shown = fitted(context, name, isAlone ? all : beside);
   context.fillText(shown, left, y);
   if (isAlone) return;
   const free = all - context.measureText(shown).width - GAP;

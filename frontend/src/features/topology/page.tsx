@@ -57,7 +57,8 @@ export function Component() {
   useWantSamples(SAMPLES);
 
   const network = infrastructure.data;
-  const plans = useRunningPlans(deployments.data);
+  const running = useRunningPlans(deployments.data);
+  const { plans } = running;
   const joints = useMemo(() => runningJoints(plans), [plans]);
   const scene = useMemo(
     () =>
@@ -115,6 +116,7 @@ export function Component() {
             scene={scene}
             nodes={nodes.data ?? []}
             plans={plans}
+            isPending={[instances, accelerators, deployments, running].some(({ isPending }) => isPending)}
             onSelect={select}
           />
         )

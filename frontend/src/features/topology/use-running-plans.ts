@@ -2,8 +2,15 @@ import type { Deployment, Plan } from '@orrery/contract';
 import { useQueries } from '@tanstack/react-query';
 import { storedPlanQuery } from '../../shared/api/queries.js';
 
-/** The plans by which chains run, as far as they are known: usually one. */
-export function useRunningPlans(deployments: readonly Deployment[] | undefined): readonly Plan[] {
+interface RunningPlans {
+  /** As far as they are known: usually one. */
+  readonly plans: readonly Plan[];
+  /** Some are still being read. */
+  readonly isPending: boolean;
+}
+
+/** The plans by which chains run. */
+export function useRunningPlans(deployments: readonly Deployment[] | undefined): RunningPlans {
   const ids = [...new Set(deployments?.map(({ plan_id }) => plan_id))];
   return useQueries({
     queries: ids.map((id) => storedPlanQuery(id)),
@@ -11,6 +18,8 @@ export function useRunningPlans(deployments: readonly Deployment[] | undefined):
   });
 }
 
-function knownPlans(results: readonly { readonly data: Plan | undefined }[]): readonly Plan[] {
-  return results.flatMap(({ data }) => data ?? []);
+type Result = { readonly data: Plan | undefined; readonly isPending: boolean };
+
+function knownPlans(results: readonly Result[]): RunningPlans {
+  return { plans: results.flatMap(({ data }) => data ?? []), isPending: results.some(({ isPending }) => isPending) };
 }

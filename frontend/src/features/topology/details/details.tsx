@@ -1,7 +1,7 @@
 import type { NodeStatus, Plan } from '@orrery/contract';
 import { BrokenName } from '../../../shared/ui/broken-name.js';
 import { DetailPanel } from '../../../shared/ui/detail-panel.js';
-import { EmptyState } from '../../../shared/ui/states.js';
+import { EmptyState, LoadingRows } from '../../../shared/ui/states.js';
 import type { Target } from '../draw.js';
 import { boardOf, chipOf, type Scene } from '../model.js';
 import { BoardDetail } from './board-detail.js';
@@ -18,11 +18,13 @@ interface DetailsProps {
   readonly nodes: readonly NodeStatus[];
   /** Those by which chains run. */
   readonly plans: readonly Plan[];
+  /** What runs is still being read. */
+  readonly isPending: boolean;
   readonly onSelect: (target: Target | null) => void;
 }
 
 /** Everything about the selected element, with its charts. */
-export function Details({ target, scene, nodes, plans, onSelect }: DetailsProps) {
+export function Details({ target, scene, nodes, plans, isPending, onSelect }: DetailsProps) {
   const close = () => onSelect(null);
   const node = target.kind === 'node' ? scene.nodes.get(target.id) : undefined;
   const link = target.kind === 'link' ? scene.links.get(target.id) : undefined;
@@ -47,12 +49,14 @@ export function Details({ target, scene, nodes, plans, onSelect }: DetailsProps)
         <SwitchDetail node={node} status={status} scene={scene} onSelect={onSelect} />
       ) : node ? (
         <HostDetail node={node} scene={scene} onSelect={onSelect} />
+      ) : isPending ? (
+        <LoadingRows rows={4} />
       ) : (
         <EmptyState title={`“${target.id}” does not exist`}>
           {target.kind === 'nf'
             ? 'No such NF runs in this network.'
             : target.kind === 'joint'
-              ? 'No such mirror, merge or queue runs in this network.'
+              ? 'No such mirror, merge, split or queue runs in this network.'
               : `This network has no such ${target.kind}.`}{' '}
           It was removed, or the address is wrong.
         </EmptyState>

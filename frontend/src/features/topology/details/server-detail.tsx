@@ -58,7 +58,7 @@ export function ServerDetail({ node, status, scene, onSelect }: ServerDetailProp
         )}
       </DetailSection>
       {joints.length > 0 && (
-        <DetailSection title={`Mirrors, merges and queues (${joints.length})`}>
+        <DetailSection title={`Mirrors, merges, splits and queues (${joints.length})`}>
           <ul className={classes.instances}>
             {joints.map(({ id, kind, core }) => (
               <li key={id}>

@@ -259,6 +259,28 @@ describe('an NF of several instances behind a switch that cannot share out flows
     expect(splitNode(planned(6e9, { ...mixed, others: ASSUMED_ABILITIES }))).toBeUndefined();
   });
 
+  it('is shared out by an engine where one switch knows the flow hash and another has its own', () => {
+    const hashing: SwitchAbilities = {
+      ...ASSUMED_ABILITIES,
+      hashes: [[...DIRECT_ATTRIBUTES]],
+      match: {
+        ...ASSUMED_ABILITIES.match,
+        flow_id: { kind: 'mask', negation: false },
+        split: { kind: 'exact', negation: false },
+      },
+    };
+    const behind = (abilities: SwitchAbilities, others: SwitchAbilities) =>
+      planned(6e9, {
+        ...{ infrastructure: TWO_SWITCHES, abilities, others },
+        definition: drawn(6e9, ['client-1', 'client-2']),
+      });
+    const mixed = behind(hashing, ASSUMED_ABILITIES);
+    expect(splitNode(mixed)?.kind).toBe('split');
+    expect(mixed.reasons.find(({ subject }) => subject === 'p.fw')!.because).toMatch(/switch-2 cannot do that/);
+    expect(splitNode(behind(hashing, hashing))).toBeUndefined();
+    expect(splitNode(behind(ASSUMED_ABILITIES, ASSUMED_ABILITIES))).toBeUndefined();
+  });
+
   it('is the same with parts of plans for a switch that could, or that knew another hash', () => {
     const memo = new FreezingMemo(2000);
     const few = { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, select: ['ip.src' as const] } };

@@ -2,6 +2,7 @@ import type { Chain } from '@orrery/contract';
 import { useDeployments } from '../api/queries.js';
 import { reasonText } from '../format/ending.js';
 import { StatusBadge } from '../ui/status-badge.js';
+import { useHalted } from './halted.js';
 import { STATE_WORDS } from './state-words.js';
 
 interface ChainStateProps {
@@ -9,13 +10,21 @@ interface ChainStateProps {
   readonly state: Chain['deployment_state'];
 }
 
-/** State of a chain; of a degraded or failed one also why. */
+/** State of a chain; of one that is degraded, failed or does not get further also why. */
 export function ChainState({ chainId, state }: ChainStateProps) {
   const { data: deployments = [] } = useDeployments();
+  const halted = useHalted(chainId);
+  if (halted)
+    return (
+      <>
+        <StatusBadge state="FAILED_TEMP" label={`${STATE_WORDS[state]}: failed`} />{' '}
+        <span className="muted">{reasonText(halted)}</span>
+      </>
+    );
   const reason = deployments.find(({ chain_id }) => chain_id === chainId)?.reason;
   return (
     <>
-      <StatusBadge state={state} label={STATE_WORDS[state]} />
+      <StatusBadge state={state} label={STATE_WORDS[state]} />{' '}
       {(state === 'degraded' || state === 'failed') && reason && <span className="muted">{reasonText(reason)}</span>}
     </>
   );

@@ -1,4 +1,4 @@
-import { Button, NumberInput, Switch } from '@mantine/core';
+import { Button, Switch } from '@mantine/core';
 import { KeepFlows, type NfSplit, type Plan, type PlannedSplit } from '@orrery/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -10,6 +10,7 @@ import { quantityText } from '../format/quantity.js';
 import { shareOfHash } from '../plan/splits.js';
 import { FormTrouble } from '../ui/form-trouble.js';
 import { notifyError } from '../ui/notify.js';
+import { areLimits, KeepLimits, limitEntries, limitsOf } from './keep-limits.js';
 import { RangeEditor } from './range-editor.js';
 import { cutOf, evenly, rangesOf } from './range-edits.js';
 import classes from './splits.module.css';
@@ -34,7 +35,9 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
   const { chain_id, node_id, targets } = split;
   const instances = targets.map(({ instance_id }) => instance_id);
   const [cut, setCut] = useState(() => cutOf(given?.ranges ?? targets.map(({ range }) => range)));
-  const [keep, setKeep] = useState(given?.keep_flows === undefined ? split.keep_flows : given.keep_flows);
+  const [keep, setKeep] = useState(() =>
+    limitEntries(given?.keep_flows === undefined ? split.keep_flows : given.keep_flows),
+  );
   const [asked, setAsked] = useState(given);
   const [conflict, setConflict] = useState(false);
   const [invalid, setInvalid] = useState(false);
@@ -69,7 +72,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
     const { data } = await read.refetch();
     if (!data) return;
     setCut(cutOf(data.data.targets.map(({ range }) => range)));
-    setKeep(data.data.keep_flows);
+    setKeep(limitEntries(data.data.keep_flows));
     setAsked(null);
     setConflict(false);
   };
@@ -97,11 +100,11 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
       ask={{
         label: 'Show the plan',
         hint: 'The plan of the change is shown here before it is deployed.',
-        onAsk: () => setAsked({ node_id, ranges: rangesOf(cut), keep_flows: keep }),
+        onAsk: () => setAsked({ node_id, ranges: rangesOf(cut), keep_flows: limitsOf(keep) }),
       }}
       deploy={deploy}
       trouble={trouble}
-      invalid={invalid}
+      invalid={invalid || !areLimits(keep)}
       onClose={onClose}
     >
       <RangeEditor instances={instances} cut={cut} onChange={editCut} onInvalid={setInvalid} />
@@ -119,29 +122,10 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
         label="Flows in progress stay at their instance"
         checked={keep !== null}
         onChange={({ currentTarget: { checked } }) =>
-          editKeep(checked ? (split.keep_flows ?? DEFAULT_KEEP[split.at]) : null)
+          editKeep(checked ? limitEntries(split.keep_flows ?? DEFAULT_KEEP[split.at]) : null)
         }
       />
-      {keep && (
-        <div className={classes.typed}>
-          <NumberInput
-            label="Until idle for, s"
-            value={keep.idle_timeout_s}
-            min={1}
-            max={86_400}
-            allowDecimal={false}
-            onChange={(value) => typeof value === 'number' && editKeep({ ...keep, idle_timeout_s: value })}
-          />
-          <NumberInput
-            label="Flows tracked at most"
-            value={keep.capacity}
-            min={1}
-            max={1_048_576}
-            allowDecimal={false}
-            onChange={(value) => typeof value === 'number' && editKeep({ ...keep, capacity: value })}
-          />
-        </div>
-      )}
+      {keep && <KeepLimits entries={keep} onChange={editKeep} />}
       {keep && !split.keep_flows && (
         <p className={classes.note} role="status">
           Flows are not tracked yet: those in progress now follow the new ranges, and stay from then on. To keep them,

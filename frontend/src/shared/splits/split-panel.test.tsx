@@ -157,6 +157,24 @@ describe('the ranges of a running NF', { timeout: 60_000 }, () => {
     expect([typed().value, ask.disabled]).toEqual(['32768', false]);
   });
 
+  it.each(['-1', '0', '99999999999', '1.5', ''])('are not planned while the limit %j is typed', async (text) => {
+    show('operator');
+    await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Ranges of ids' });
+    const keeps = within(dialog).getByRole('switch') as HTMLInputElement;
+    if (!keeps.checked) await userEvent.click(keeps);
+    const field = within(dialog).getByLabelText('Flows tracked at most') as HTMLInputElement;
+    const ask = within(dialog).getByRole('button', { name: 'Show the plan' }) as HTMLButtonElement;
+    await userEvent.clear(field);
+    if (text) await userEvent.type(field, text);
+    await userEvent.tab();
+    expect([field.value, ask.disabled]).toEqual([text, true]);
+    expect(within(dialog).getByText('A whole number from 1 to 1048576')).toBeDefined();
+    await userEvent.clear(field);
+    await userEvent.type(field, '500');
+    expect(ask.disabled).toBe(false);
+  });
+
   it('are not overwritten where somebody changed them meanwhile, which is said', async () => {
     const bodies = show('operator');
     await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));

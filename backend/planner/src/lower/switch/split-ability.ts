@@ -33,18 +33,21 @@ export function splitsByGroup({ groups }: SwitchAbilities, key: FlowKey): boolea
   return hashedFields(key).every((field) => groups.select.includes(field));
 }
 
-/** Of the switches with a host of a class those that cannot share out its flows, by the abilities that they have reported. */
+/**
+ * Of the switches with a host of a class those that cannot share out its flows, by the abilities that they have reported; also those
+ * that would with a group where others know the flow hash: the two hash differently, and equal keys must meet one instance.
+ */
 export function unableSwitches(
   infrastructure: Infrastructure,
   abilitiesOf: ReadonlyMap<string, SwitchAbilities>,
 ): UnableSwitches {
   return ({ definition }, _node, key, keep) => {
     const { from } = definition.traffic_class;
-    return switchPlaces(infrastructure)
+    const entered = switchPlaces(infrastructure)
       .filter(({ attached }) => attached.some(({ endpoint }) => from.includes(endpoint.node)))
-      .flatMap(({ id }) => {
-        const abilities = abilitiesOf.get(id) ?? ASSUMED_ABILITIES;
-        return splitsByRanges(abilities, key, keep) || (!keep && splitsByGroup(abilities, key)) ? [] : [id];
-      });
+      .map(({ id }) => ({ id, abilities: abilitiesOf.get(id) ?? ASSUMED_ABILITIES }));
+    const withoutHash = entered.filter(({ abilities }) => !splitsByRanges(abilities, key, keep));
+    const mixed = withoutHash.length < entered.length;
+    return withoutHash.flatMap(({ id, abilities }) => (!keep && !mixed && splitsByGroup(abilities, key) ? [] : [id]));
   };
 }

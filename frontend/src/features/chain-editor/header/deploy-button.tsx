@@ -2,6 +2,7 @@ import { Button, Tooltip } from '@mantine/core';
 import { IconRocket } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useMay } from '../../../shared/api/session.js';
+import { useHalted } from '../../../shared/chain/halted.js';
 import { useDeployChain } from '../../../shared/chain/use-deploy-chain.js';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
 import { useSaver } from '../../../shared/chain-draft/saver-context.js';
@@ -20,7 +21,9 @@ export function DeployButton({ showTab }: { readonly showTab: (tab: DockTab) => 
   const [question, setQuestion] = useState<Question | null>(null);
   const deployChain = useDeployChain(setQuestion);
   const [busy, setBusy] = useState(false);
-  const working = chain.deployment_state === 'deploying' || chain.deployment_state === 'undeploying';
+  const halted = useHalted(chain.id);
+  const isChanging = chain.deployment_state === 'deploying' || chain.deployment_state === 'undeploying';
+  const working = isChanging && halted === null;
   const unchanged = deployed !== null && differences.length === 0 && chain.deployment_state === 'running';
   const why = !mayOperate
     ? 'Deploying needs the role operator.'

@@ -83,11 +83,14 @@ function Progress({ operation }: { readonly operation: Operation }) {
       <ol className={classes.steps} aria-label="Steps">
         {operation.steps.map((step) => (
           <li key={step.ordinal} data-state={step.state}>
-            <StepBadge state={step.state} lasting={step.ended_ms !== null} />
+            <StepBadge
+              state={operation.state === 'FAILED_TEMP' && step.state === 'running' ? 'failed' : step.state}
+              lasting={step.ended_ms !== null}
+            />
             <span className={classes.summary}>{stepText(step)}</span>
             <span className="muted">{step.subject}</span>
             <span className={classes.duration}>
-              {step.started_ms === null ? '' : durationText((step.ended_ms ?? now) - step.started_ms)}
+              {step.started_ms === null ? '' : durationText((step.ended_ms ?? end) - step.started_ms)}
             </span>
             {step.detail && <span className={classes.detail}>{step.detail}</span>}
           </li>

@@ -93,7 +93,7 @@ export default function MoveFlowsDialog({ from, targets, split, onChangeRanges, 
           loading={preview.isPending || move.isPending}
           disabled={isWrong || (counted !== undefined && counted.flows === 0)}
         >
-          {counted ? 'Move flows' : 'Show what moves'}
+          {counted ? (steer ? 'Move flows' : 'Copy their state') : steer ? 'Show what moves' : 'Show what is copied'}
         </Button>
       }
     >
@@ -222,6 +222,8 @@ function outcomeText({ state, migration }: Pick<Operation, 'state' | 'migration'
   const moved = (migration?.steered ?? 0) + (migration?.released ?? 0);
   if (state === 'FAILED' && (migration?.at_least || moved > 0)) return 'The move failed.';
   if (state === 'PARTIALLY_COMPLETED' && migration?.at_least && moved === 0) return 'Some flows may have moved.';
+  if (state === 'COMPLETED' && migration && !migration.steer)
+    return `The state of all selected flows was copied. Their packets go where they went before${migration.release ? ', and it was removed there' : ''}.`;
   return OUTCOMES[state] ?? OUTCOMES.PROCESSING!;
 }
 

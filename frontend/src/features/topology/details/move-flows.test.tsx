@@ -104,6 +104,11 @@ describe('a move of flows', { timeout: 60_000 }, () => {
     ['FAILED', { steered: 0, released: 0 }, 'The move failed.'],
     ['PARTIALLY_COMPLETED', { steered: 0, released: 0 }, 'Some flows may have moved.'],
     ['PARTIALLY_COMPLETED', { steered: 2, released: 0 }, 'Some flows have moved.'],
+    [
+      'COMPLETED',
+      { steer: false, release: false },
+      'The state of all selected flows was copied. Their packets go where they went before.',
+    ],
   ])('of which a reply was lost says no more than is known: %s, %j', async (state, counts, words) => {
     const migration = { ...operation.migration, ...counts, at_least: true };
     const { dialog } = show((name) =>
@@ -141,9 +146,9 @@ describe('a move of flows', { timeout: 60_000 }, () => {
     refuses = false;
     await userEvent.click(within(dialog).getByRole('switch', { name: /Send their packets/ }));
     expect(within(dialog).queryByRole('alert')).toBeNull();
-    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what is copied' }));
     await within(dialog).findByText('No flow of this instance is selected.');
-    expect((within(dialog).getByRole('button', { name: 'Move flows' }) as HTMLButtonElement).disabled).toBe(true);
+    expect((within(dialog).getByRole('button', { name: 'Copy their state' }) as HTMLButtonElement).disabled).toBe(true);
   });
 });
 
@@ -182,8 +187,9 @@ describe('a move of flows of a split', { timeout: 60_000 }, () => {
     const { asked, onChangeRanges, dialog } = show(() => ({ flows: 7, bytes: 700, complete: true }), splitAt('switch'));
     expect(within(dialog).getByText(/Switches split the flows of mon/)).toBeTruthy();
     expect(within(dialog).getByRole('switch', { name: /Send their packets/ })).toHaveProperty('disabled', true);
-    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what moves' }));
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show what is copied' }));
     expect((await within(dialog).findByRole('status')).textContent).toMatch(/would be copied to web\.mon\.1/);
+    expect(within(dialog).getByRole('button', { name: 'Copy their state' })).toBeTruthy();
     expect(asked[0]!.body).toMatchObject({ steer: false, release: false });
     await userEvent.click(within(dialog).getByRole('button', { name: 'Change ranges…' }));
     expect(onChangeRanges).toHaveBeenCalled();

@@ -1,0 +1,36 @@
+import { MantineProvider } from '@mantine/core';
+import type { Deployment, Operation } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import { ChainState } from './chain-state.js';
+
+const DETAIL = 'server-1: its agent refuses the program';
+
+function shown(operation: Partial<Operation>, state: Deployment['state'] = 'deploying', reason?: string) {
+  const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } });
+  queries.setQueryData(['deployments', 'listDeployments'], [{ chain_id: 'ch-1', operation_id: 'op-1', state, reason }]);
+  queries.setQueryData(['operations', 'list', 200], { items: [{ id: 'op-1', ...operation }] });
+  const { container } = render(
+    <MantineProvider>
+      <QueryClientProvider client={queries}>
+        <p>
+          <ChainState chainId="ch-1" state={state} />
+        </p>
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  return container.querySelector('p')!.textContent;
+}
+
+it('says why a deployment does not get further, and nothing of one that does', () => {
+  const error = { detail: DETAIL, errors: [] };
+  expect(shown({ state: 'FAILED_TEMP', error })).toBe(`deploying: failed ${DETAIL}`);
+  expect(shown({ state: 'PROCESSING', error: null })?.trim()).toBe('deploying');
+});
+
+it('keeps the state apart from the cause', () => {
+  expect(shown({ state: 'COMPLETED', error: null }, 'degraded', 'server-3: its agent is not connected')).toBe(
+    'degraded server-3: its agent is not connected',
+  );
+});

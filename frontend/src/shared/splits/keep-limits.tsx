@@ -1,0 +1,53 @@
+import { NumberInput } from '@mantine/core';
+import type { KeepFlows } from '@orrery/contract';
+import { type Entry, numberProblem } from '../format/number.js';
+import classes from './splits.module.css';
+
+/** What is typed for the limits of flows in progress; a text is no number yet. */
+type LimitEntries = Readonly<Record<keyof KeepFlows, Entry>>;
+
+const BOUNDS = {
+  idle_timeout_s: { min: 1, max: 86_400, whole: true },
+  capacity: { min: 1, max: 1_048_576, whole: true },
+} as const;
+const FIELDS = [
+  ['idle_timeout_s', 'Until idle for, s'],
+  ['capacity', 'Flows tracked at most'],
+] as const;
+
+export function limitEntries(keep: KeepFlows | null): LimitEntries | null {
+  return keep;
+}
+
+/** Whether all entries can be limits. */
+export function areLimits(entries: LimitEntries | null): boolean {
+  return entries === null || FIELDS.every(([name]) => !numberProblem(BOUNDS[name], entries[name]));
+}
+
+/** Precondition: `areLimits`. */
+export function limitsOf(entries: LimitEntries | null): KeepFlows | null {
+  return entries as KeepFlows | null;
+}
+
+interface KeepLimitsProps {
+  readonly entries: LimitEntries;
+  readonly onChange: (entries: LimitEntries) => void;
+}
+
+/** How long, and of how many flows, an instance keeps those in progress. What cannot be a limit stays with the reason. */
+export function KeepLimits({ entries, onChange }: KeepLimitsProps) {
+  return (
+    <div className={classes.typed}>
+      {FIELDS.map(([name, label]) => (
+        <NumberInput
+          key={name}
+          label={label}
+          value={entries[name]}
+          clampBehavior="none"
+          error={numberProblem(BOUNDS[name], entries[name])}
+          onChange={(value) => onChange({ ...entries, [name]: value })}
+        />
+      ))}
+    </div>
+  );
+}

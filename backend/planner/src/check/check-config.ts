@@ -49,17 +49,36 @@ export function schemaFindings(
   }
 }
 
-/** The validator repeats each finding at every level above it; only the innermost says what is wrong. */
+/**
+ * The validator repeats each finding at every level above it, and calls a field that is wrong an unknown one, too; only the innermost
+ * says what is wrong.
+ */
 function causes(errors: readonly OutputUnit[]): OutputUnit[] {
-  return errors.filter(
+  const unknown = errors.filter(({ keyword }) => keyword === 'false');
+  const known = errors.filter(
+    ({ keyword, instanceLocation }) =>
+      keyword !== 'false' &&
+      !(keyword === 'additionalProperties' && unknown.some((it) => isWithin(it.instanceLocation, instanceLocation))),
+  );
+  const innermost = known.filter(
     (outer) =>
-      !errors.some(
+      !known.some(
         (inner) =>
           inner !== outer &&
           inner.keywordLocation.startsWith(`${outer.keywordLocation}/`) &&
           inner.instanceLocation.startsWith(outer.instanceLocation),
       ),
   );
+  const isKnown = (it: OutputUnit) =>
+    known.some(({ instanceLocation: at }) => at === it.instanceLocation || isWithin(at, it.instanceLocation));
+  return [
+    ...innermost,
+    ...unknown.filter((it) => !isKnown(it)).map((it) => ({ ...it, error: 'There is no such field.' })),
+  ];
+}
+
+function isWithin(location: string, outer: string): boolean {
+  return location.startsWith(`${outer}/`);
 }
 
 /** External addresses must be ones that the fabric returns, and belong to one NF only (RFC 3022 2.2). */

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
 import { type Quantity, quantityText } from '../format/quantity.js';
-import { useCut, useSampleRing } from '../stream/hooks.js';
+import { useCut, useSample, useSampleRing, useStale } from '../stream/hooks.js';
 import type { Ring } from '../stream/ring.js';
 import { usePalette } from '../theme/palette.js';
 
@@ -67,13 +67,14 @@ function draw(canvas: HTMLCanvasElement, ring: Ring | undefined, color: string, 
   context.globalAlpha = 1;
 }
 
-/** The last half minute of one sample key; scaled from zero to its own highest value. */
+/** The last half minute of one sample key; scaled from zero to its own highest value. Grey once no newer value arrives. */
 export function Sparkline(props: SparklineProps) {
   const { sampleKey, quantity, label, width = 72, height = 20, color, windowS = 30 } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const palette = usePalette();
   const ring = useSampleRing(sampleKey);
-  const stroke = useCut() ? palette.stale : (color ?? palette['series-1']);
+  const stale = useStale(useSample(sampleKey)?.received_ms);
+  const stroke = useCut() || stale ? palette.stale : (color ?? palette['series-1']);
   // With every render: the ring is the same object when its content changes.
   useEffect(() => {
     if (canvas.current) draw(canvas.current, ring, stroke, windowS);

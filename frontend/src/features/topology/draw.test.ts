@@ -2,6 +2,7 @@ import type { Infrastructure, NfInstance } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import type { Palette } from '../../shared/theme/palette.js';
 import { drawFrame, type Frame } from './draw.js';
+import { fitted } from './labels.js';
 import { autoLayout, buildScene } from './model.js';
 
 interface Drawn {
@@ -52,6 +53,17 @@ function textsAt(k: number): Drawn[] {
   drawFrame(context as unknown as CanvasRenderingContext2D, frame, 1);
   return drawn.filter(({ text }) => text !== '');
 }
+
+it('cuts names in front of what tells instances from each other', () => {
+  const context = { font: '10px sans-serif', measureText: (text: string) => ({ width: text.length }) };
+  const cut = (name: string, width: number, tail: string) =>
+    fitted(context as unknown as CanvasRenderingContext2D, name, width, tail);
+  expect(cut('sfw.container-0', 20, '-0')).toBe('sfw.container-0');
+  expect(cut('sfw.container-0', 9, '-0')).toBe('sfw.co…-0');
+  expect(cut('sfw.container-12', 9, '-12')).toBe('sfw.c…-12');
+  expect(cut('firewall', 5, '')).toBe('fire…');
+  expect(cut('firewall', 0, '')).toBe('…');
+});
 
 const NAMES = ['Server 1', 'Leaf 1', 'Client 1', 'fw.0'];
 

@@ -22,13 +22,14 @@ export function setFont(context: CanvasRenderingContext2D, size: number, weight 
 
 const cuts = new Map<string, string>();
 
-/** The text truncated to a width; cached. */
-export function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  const key = `${context.font}|${Math.round(width)}|${text}`;
+/** The text truncated to a width, in front of its `tail`, by which it differs from others; cached. */
+export function fitted(context: CanvasRenderingContext2D, text: string, width: number, tail = ''): string {
+  const key = `${context.font}|${Math.round(width)}|${tail}|${text}`;
   const known = cuts.get(key);
   if (known !== undefined) return known;
   let shown = text;
-  while (shown.length > 1 && context.measureText(shown).width > width) shown = `${shown.slice(0, -2)}…`;
+  for (let head = text.length - tail.length - 1; head >= 0 && context.measureText(shown).width > width; head--)
+    shown = `${text.slice(0, head)}…${tail}`;
   if (cuts.size > 5000) cuts.clear();
   cuts.set(key, shown);
   return shown;
@@ -52,6 +53,11 @@ export function drawWhole(
   if (size === null) return;
   setFont(context, size);
   if (context.measureText(text).width <= room.width) context.fillText(text, at.x, at.y);
+}
+
+/** What tells instances of an NF, and hosts, from each other: `-0` of `sfw.container-0`. */
+function tailOf(name: string): string {
+  return /[.-]\d+$/.exec(name)?.[0] ?? '';
 }
 
 interface Row {
@@ -81,7 +87,7 @@ export function drawRow(context: CanvasRenderingContext2D, row: Row, scale: numb
   context.fillStyle = palette.text;
   setFont(context, size, row.weight);
   const isAlone = size > row.size && context.measureText(name).width > beside;
-  const shown = fitted(context, name, isAlone ? all : beside);
+  const shown = fitted(context, name, isAlone ? all : beside, tailOf(name));
   context.fillText(shown, left, y);
   if (isAlone) return;
   const free = all - context.measureText(shown).width - GAP;

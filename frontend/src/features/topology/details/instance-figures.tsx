@@ -6,6 +6,7 @@ import { useMay } from '../../../shared/api/session.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { FormTrouble } from '../../../shared/ui/form-trouble.js';
+import { RelativeTime } from '../../../shared/ui/relative-time.js';
 import { type DiskUse, diskFacts, diskIn } from './disk-use.js';
 
 const UNITS = {
@@ -19,12 +20,16 @@ type Fact = readonly [string, string];
 
 const NAMES: Readonly<Record<string, string>> = { cpu: 'CPU' };
 
-/** What get_instance_state tells of an instance (HYPER III-A); read when it is shown, and again when asked. */
+/** Between two readings while they are shown. */
+const AGAIN_MS = 10_000;
+
+/** What get_instance_state tells of an instance (HYPER III-A); read while it is shown, and when asked. */
 export function InstanceFigures({ id }: { readonly id: string }) {
   const mayOperate = useMay('operator');
-  const { data, error, isFetching, refetch } = useQuery({
+  const { data, dataUpdatedAt, error, isFetching, refetch } = useQuery({
     queryKey: ['instance-figures', id],
     enabled: mayOperate,
+    refetchInterval: AGAIN_MS,
     queryFn: async ({ signal }) => {
       const told = await call('getNfInstanceState', { params: { id }, query: { limit: 1 } }, { signal });
       return { figures: told.figures, disk: diskIn(told.state) };
@@ -36,7 +41,12 @@ export function InstanceFigures({ id }: { readonly id: string }) {
       <FormTrouble error={error} shown={[]} />
       {data && data.figures === null && <p className="muted">Its agent reports no figures.</p>}
       {data && <Facts items={factsOf(data.figures, data.disk)} />}
-      <Button variant="default" loading={isFetching} onClick={() => void refetch()}>
+      {data && (
+        <p className="muted">
+          Read <RelativeTime t_ms={dataUpdatedAt} />
+        </p>
+      )}
+      <Button variant="default" loading={isFetching && !data} onClick={() => void refetch()}>
         Read again
       </Button>
     </DetailSection>

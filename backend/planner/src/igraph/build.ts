@@ -113,8 +113,6 @@ interface SplitNode extends CountedNode {
   readonly scheduled: boolean;
   /** It reads TCP streams that the engine reassembles. */
   readonly readsStreams: boolean;
-  /** A node before it does. */
-  readonly behindReader: boolean;
   readonly cyclesPerPacket: number;
   readonly memory_bytes: number;
 }
@@ -131,11 +129,18 @@ function splitNodes(
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const entering = grouped(edges, ({ to }) => to ?? '');
   const split = new Map<string, SplitNode>();
+  const configured = ({ node: { nf, node_id } }: NfNode) => configuredNf(catalogue.get(nf)!, chain.definition, node_id);
+  const readsIn = (node: NfNode) => {
+    const descriptor = configured(node);
+    const { driver } = implementationOf(implementations, node.id, descriptor);
+    return driver === 'engine' && readsStreams(descriptor, configOf(chainForm, node.node.node_id));
+  };
+  const mirrors = mirrorsOfReaders(chainForm, readsIn);
   for (const id of inOrder([...byId.keys()], edges)) {
     const node = byId.get(id)!;
     const upstream = (entering.get(id) ?? []).map(({ from }) => (from === null ? null : split.get(from)!));
     if (node.kind !== 'nf') {
-      const cycles = cyclesOfJoint(node, bytes);
+      const cycles = cyclesOfJoint(node, bytes) + (mirrors.has(id) ? cyclesPerPacket(REASSEMBLY, bytes) : 0);
       const needed = instancesForCycles(packetRate(node.load_bps, bytes) * cycles, referenceGhz);
       if (needed > 1)
         conflicts.push({ constraint: 'max-instances', needed, available: 1, unit: 'instances', where: id });
@@ -146,22 +151,18 @@ function splitNodes(
         implementation: null,
         scheduled: false,
         readsStreams: false,
-        behindReader: isBehindReader(upstream),
         ...one,
         cyclesPerPacket: cycles,
         memory_bytes: 0,
       });
       continue;
     }
-    const descriptor = configuredNf(catalogue.get(node.node.nf)!, chain.definition, node.node.node_id);
+    const descriptor = configured(node);
     const implementation = implementationOf(implementations, id, descriptor);
     const cost = costOnCore(descriptor, implementation.driver);
     const counted = countNf(node, descriptor, upstream, chainForm, catalogue, conflicts);
     const { partition } = counted;
-    const reads =
-      implementation.driver === 'engine' && readsStreams(descriptor, configOf(chainForm, node.node.node_id));
-    // Where others of the chain stand is not known yet: they read what the first has had reassembled.
-    const reassembles = reads && !isBehindReader(upstream);
+    const reads = readsIn(node);
     split.set(id, {
       ...counted,
       ...(partition.kind === 'follow' ? { ranges: split.get(partition.origin)!.ranges } : {}),
@@ -169,21 +170,31 @@ function splitNodes(
       implementation,
       scheduled: isPlanned(chain.schedule),
       readsStreams: reads,
-      behindReader: isBehindReader(upstream),
-      cyclesPerPacket: cyclesPerPacket(reassembles ? costSum(cost, REASSEMBLY) : cost, bytes),
+      // Whether another reader stands before it on its engine is not known yet.
+      cyclesPerPacket: cyclesPerPacket(reads ? costSum(cost, REASSEMBLY) : cost, bytes),
       memory_bytes: cost.memory_bytes,
     });
   }
   return split;
 }
 
+type NfNode = Extract<FormNode, { kind: 'nf' }>;
+
 function cyclesOfJoint(node: Exclude<FormNode, { kind: 'nf' }>, bytes: number): number {
   if (node.kind === 'split') return cyclesPerPacket(costOfSplit(node), bytes);
   return cyclesPerPacket(node.kind === 'mirror' ? COPY : MERGE, bytes) * (node.branches.length - 1);
 }
 
-function isBehindReader(upstream: readonly (SplitNode | null)[]): boolean {
-  return upstream.some((it) => it !== null && (it.readsStreams || it.behindReader));
+/** The mirrors of the steps in which readers of TCP streams lie: reassembly stands there where their engine has it. */
+function mirrorsOfReaders({ nodes }: ChainForm, reads: (node: NfNode) => boolean): ReadonlySet<string> {
+  const merges = new Map(nodes.flatMap((node) => (node.kind === 'merge' ? [[node.id, node]] : [])));
+  const found = new Set<string>();
+  for (const node of nodes) {
+    if (node.kind !== 'nf' || !reads(node)) continue;
+    for (let merge = merges.get(node.merge ?? ''); merge; merge = merges.get(merge.within ?? ''))
+      found.add(merge.mirror);
+  }
+  return found;
 }
 
 function configOf({ chain: { definition } }: ChainForm, nodeId: string): Readonly<Record<string, unknown>> {

@@ -14,8 +14,11 @@ const MAX_CANDIDATES = 64;
 /** Servers looked at for all reasons of a plan; what is placed after that is told without its candidates. */
 export const MOST_LOOKS = 50_000;
 
-/** Whether an item is new or stays where it runs, or else the place that it leaves, and what becomes of what it holds. */
-export type History = 'new' | 'stays' | { readonly left: string; readonly holds: Held };
+/**
+ * Whether an item is new or stays where it runs, or else the place that it leaves, what that lacks for it (null: room), and what
+ * becomes of what it holds.
+ */
+export type History = 'new' | 'stays' | { readonly left: string; readonly lack: string | null; readonly holds: Held };
 
 /** What is lost of a node that leaves, or goes with it. */
 export type Held = 'flow state' | 'copies' | 'kept flows';
@@ -100,7 +103,9 @@ const LOSSES: Readonly<Record<Held, string>> = {
 
 function left(history: History): string[] {
   if (history === 'new' || history === 'stays') return [];
-  return [`It leaves ${history.left}, where its load has no room any more; ${LOSSES[history.holds]}.`];
+  const { left, lack, holds } = history;
+  const why = lack === null ? 'where its load has no room any more' : `which lacks ${lack} by now`;
+  return [`It leaves ${left}, ${why}; ${LOSSES[holds]}.`];
 }
 
 function unexplained(history: History): string {

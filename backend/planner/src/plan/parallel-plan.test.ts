@@ -82,6 +82,12 @@ describe('a chain that is to run in parallel', () => {
     expect(made.reasons.filter(({ part }) => part === 'chaining')).toEqual([]);
   });
 
+  it('moves them off a server that can no more, and says so', () => {
+    const moved = plan('parallel', { 'server-1': ABLE }, plan('parallel', { 'server-2': ABLE }));
+    const why = new Map(moved.reasons.map(({ subject, because }) => [subject, because]));
+    expect(why.get('p.a.merge')).toMatch(/^It leaves server-2, core \d, which lacks .*merge.* by now;/);
+  });
+
   it('is predicted to be faster than in sequence, by nearly what runs at the same time', () => {
     const latency = (made: Plan) => made.classes[0]!.mean_us;
     const [sequential, parallel] = [plan('sequential', {}), plan('parallel', everywhere)];

@@ -95,7 +95,9 @@ export function placeInstances(
     const ran = pinned[item];
     if (!ran) return 'new';
     if (!displaced.has(item)) return 'stays';
-    return { left: `${bins[ran.bin]!.id}, core ${ran.core}`, holds: HELD[work[item]!.kind] };
+    const hosts = problem.items[item]!.hosts;
+    const lack = hosts && !hosts.bins.has(ran.bin) ? hosts.lack : null;
+    return { left: `${bins[ran.bin]!.id}, core ${ran.core}`, lack, holds: HELD[work[item]!.kind] };
   };
   const why = placementReasons(state, strategy, history, improving(budget)).map((reason, item) =>
     places[item]!.core === placement.places[item]!.core

@@ -114,8 +114,8 @@ describe('a chain whose NFs read TCP streams', () => {
     const streams = new Map(cyclesOf(plan('streams', 'streams', able)) as [string, number][]);
     const more = (id: string) => streams.get(id)! - plain.get(id)!;
     expect(more('filter')).toBe(0);
-    expect(more('a')).toBe(REASSEMBLY.cycles_per_packet + STREAM_READING.cycles_per_packet);
-    expect(more('b')).toBe(STREAM_READING.cycles_per_packet);
+    // Cores are booked for both, since placement may part them.
+    for (const id of ['a', 'b']) expect(more(id)).toBe(REASSEMBLY.cycles_per_packet + STREAM_READING.cycles_per_packet);
     const added_us = latencyUs(plan('streams', 'streams', able)) - latencyUs(plan('packets', 'packets', able));
     const cycles = REASSEMBLY.cycles_per_packet + 2 * STREAM_READING.cycles_per_packet;
     // At 1 GHz, and a little more on cores that do other work.

@@ -25,7 +25,8 @@ function shown(operation: Partial<Operation>, state: Deployment['state'] = 'depl
 
 it('says why a deployment does not get further, and nothing of one that does', () => {
   const error = { detail: DETAIL, errors: [] };
-  expect(shown({ state: 'FAILED_TEMP', error })).toBe(`deploying: failed ${DETAIL}`);
+  expect(shown({ state: 'FAILED_TEMP', error })).toBe(`deployment failed ${DETAIL}`);
+  expect(shown({ state: 'FAILED_TEMP', error }, 'undeploying')).toBe(`taking down failed ${DETAIL}`);
   expect(shown({ state: 'PROCESSING', error: null })?.trim()).toBe('deploying');
 });
 

@@ -17,7 +17,7 @@ export function ChainState({ chainId, state }: ChainStateProps) {
   if (halted)
     return (
       <>
-        <StatusBadge state="FAILED_TEMP" label={`${STATE_WORDS[state]}: failed`} />{' '}
+        <StatusBadge state="FAILED_TEMP" label={state === 'undeploying' ? 'taking down failed' : 'deployment failed'} />{' '}
         <span className="muted">{reasonText(halted)}</span>
       </>
     );

@@ -102,15 +102,20 @@ function networkOf(input: PlacedInput, chain: PlannedChain, path: Path) {
     ({ chain_id, node_id }) => chain_id === chain.chain_id && path.nodes.includes(node_id),
   );
   const places = reassemblies(input.graph, input.descriptors);
-  const instances = own.map((it, node): ChainInstance => {
+  /** What a packet spends in a node. */
+  const timeUs = (it: PlacedNode) => {
     const cost = costOfNode(it, catalogue, input.infrastructure, chain.definition, places.has(it.id));
+    const idle = 1 - Math.min(0.999, busy.get(coreKey(it))!);
+    return cost.base_latency_us + serviceUs(cost, bytes, ghz.get(it.server)!) / idle;
+  };
+  const instances = own.map((it, node): ChainInstance => {
     const use = busy.get(coreKey(it))!;
     const spare = it.core_share > 0 ? (Math.max(0, CORE_BUDGET - use) * it.load_bps) / it.core_share : FLOW_BPS;
     return {
       id: it.id,
       function: path.nodes.indexOf(it.node_id),
       node,
-      latency_us: cost.base_latency_us + serviceUs(cost, bytes, ghz.get(it.server)!) / (1 - Math.min(0.999, use)),
+      latency_us: timeUs(it),
       throughput_free_bps: it.load_bps + spare,
       capacity_per_chain: 0,
       capacity_per_bps: 0,
@@ -129,16 +134,12 @@ function networkOf(input: PlacedInput, chain: PlannedChain, path: Path) {
   const leaving = grouped(edges, ({ from }) => from ?? '');
   const hop = (edge: GraphEdge) =>
     crossesServers(edge) ? hopDelay(input.infrastructure, edge.from_server!, edge.to_server, input.calibration) : 0;
-  const sojourn = (joint: PlacedNode) => {
-    const cost = costOfNode(joint, catalogue, input.infrastructure, chain.definition, places.has(joint.id));
-    return serviceUs(cost, bytes, ghz.get(joint.server)!) / (1 - Math.min(0.999, busy.get(coreKey(joint))!));
-  };
   /** Where packets of an edge come to, through splits and queues, and when. */
   const ends = (edge: GraphEdge, since_us: number): { to: string; us: number }[] => {
     const us = since_us + hop(edge);
     const joint = joints.get(edge.to);
     if (!joint) return [{ to: edge.to, us }];
-    return (leaving.get(joint.id) ?? []).flatMap((next) => ends(next, us + sojourn(joint)));
+    return (leaving.get(joint.id) ?? []).flatMap((next) => ends(next, us + timeUs(joint)));
   };
   for (const edge of edges) {
     const from = edge.from === null ? outside : index.get(edge.from);

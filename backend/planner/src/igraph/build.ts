@@ -3,7 +3,6 @@ import { BadProblem } from '../bad-problem.js';
 import {
   type AssignedImplementation,
   type AssignedImplementations,
-  costOnCore,
   implementationOf,
 } from '../check/assigned-implementation.js';
 import { type DescriptorIndex, indexDescriptors } from '../check/attributes.js';
@@ -13,9 +12,10 @@ import { directFields } from '../check/resolve-filter.js';
 import { COPY, MERGE } from '../engine-costs.js';
 import { grouped } from '../grouped.js';
 import { costOfSplit } from '../split-costs.js';
-import { costSum, REASSEMBLY } from '../stream-costs.js';
+import { REASSEMBLY } from '../stream-costs.js';
 import { askedSplit, rangesOf } from './asked-split.js';
 import type { ChainForm, FormEdge, FormNode } from './chain-form.js';
+import { countedCost } from './counted-cost.js';
 import { portion, WHOLE_RANGE } from './flow-range.js';
 import { inOrder, type UnplacedEdge, type UnplacedGraph, type WorkNode } from './graph.js';
 import { type CountedNode, choosePartition, fullKey, type Partition, pairs } from './partition.js';
@@ -159,19 +159,18 @@ function splitNodes(
     }
     const descriptor = configured(node);
     const implementation = implementationOf(implementations, id, descriptor);
-    const cost = costOnCore(descriptor, implementation.driver);
+    // Whether another reader of streams stands before it on its engine is not known yet.
+    const cost = countedCost(catalogue.get(node.node.nf)!, chain.definition, node.node.node_id, implementation.driver);
     const counted = countNf(node, descriptor, upstream, chainForm, catalogue, conflicts);
     const { partition } = counted;
-    const reads = readsIn(node);
     split.set(id, {
       ...counted,
       ...(partition.kind === 'follow' ? { ranges: split.get(partition.origin)!.ranges } : {}),
       node,
       implementation,
       scheduled: isPlanned(chain.schedule),
-      readsStreams: reads,
-      // Whether another reader stands before it on its engine is not known yet.
-      cyclesPerPacket: cyclesPerPacket(reads ? costSum(cost, REASSEMBLY) : cost, bytes),
+      readsStreams: readsIn(node),
+      cyclesPerPacket: cyclesPerPacket(cost, bytes),
       memory_bytes: cost.memory_bytes,
     });
   }

@@ -10,7 +10,8 @@ interface Context {
 /**
  * A warning for each NF of which flows come to another instance without their state: where instances leave or join, only an
  * instance that follows exactly one other is given state; switches, engines and keys hash flows differently; and a split that
- * moves forgets which flows it keeps where. An NF or a chain that is itself removed has none. `migrations`: all that lead from what runs to these instances.
+ * moves forgets which flows it keeps where. An NF or a chain that is itself removed has none. `migrations`: all that lead from
+ * what runs to these instances.
  */
 export function lostState(
   base: Plan | null,

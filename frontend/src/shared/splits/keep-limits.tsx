@@ -4,7 +4,7 @@ import { type Entry, numberProblem } from '../format/number.js';
 import classes from './splits.module.css';
 
 /** What is typed for the limits of flows in progress; a text is no number yet. */
-type LimitEntries = Readonly<Record<keyof KeepFlows, Entry>>;
+export type LimitEntries = Readonly<Record<keyof KeepFlows, Entry>>;
 
 const BOUNDS = {
   idle_timeout_s: { min: 1, max: 86_400, whole: true },
@@ -15,18 +15,9 @@ const FIELDS = [
   ['capacity', 'Flows tracked at most'],
 ] as const;
 
-export function limitEntries(keep: KeepFlows | null): LimitEntries | null {
-  return keep;
-}
-
 /** Whether all entries can be limits. */
-export function areLimits(entries: LimitEntries | null): boolean {
+export function areLimits(entries: LimitEntries | null): entries is KeepFlows | null {
   return entries === null || FIELDS.every(([name]) => !numberProblem(BOUNDS[name], entries[name]));
-}
-
-/** Precondition: `areLimits`. */
-export function limitsOf(entries: LimitEntries | null): KeepFlows | null {
-  return entries as KeepFlows | null;
 }
 
 interface KeepLimitsProps {

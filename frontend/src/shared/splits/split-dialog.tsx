@@ -10,7 +10,7 @@ import { quantityText } from '../format/quantity.js';
 import { shareOfHash } from '../plan/splits.js';
 import { FormTrouble } from '../ui/form-trouble.js';
 import { notifyError } from '../ui/notify.js';
-import { areLimits, KeepLimits, limitEntries, limitsOf } from './keep-limits.js';
+import { areLimits, KeepLimits, type LimitEntries } from './keep-limits.js';
 import { RangeEditor } from './range-editor.js';
 import { cutOf, evenly, rangesOf } from './range-edits.js';
 import classes from './splits.module.css';
@@ -35,8 +35,8 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
   const { chain_id, node_id, targets } = split;
   const instances = targets.map(({ instance_id }) => instance_id);
   const [cut, setCut] = useState(() => cutOf(given?.ranges ?? targets.map(({ range }) => range)));
-  const [keep, setKeep] = useState(() =>
-    limitEntries(given?.keep_flows === undefined ? split.keep_flows : given.keep_flows),
+  const [keep, setKeep] = useState<LimitEntries | null>(
+    given?.keep_flows === undefined ? split.keep_flows : given.keep_flows,
   );
   const [asked, setAsked] = useState(given);
   const [conflict, setConflict] = useState(false);
@@ -72,7 +72,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
     const { data } = await read.refetch();
     if (!data) return;
     setCut(cutOf(data.data.targets.map(({ range }) => range)));
-    setKeep(limitEntries(data.data.keep_flows));
+    setKeep(data.data.keep_flows);
     setAsked(null);
     setConflict(false);
   };
@@ -100,7 +100,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
       ask={{
         label: 'Show the plan',
         hint: 'The plan of the change is shown here before it is deployed.',
-        onAsk: () => setAsked({ node_id, ranges: rangesOf(cut), keep_flows: limitsOf(keep) }),
+        onAsk: () => areLimits(keep) && setAsked({ node_id, ranges: rangesOf(cut), keep_flows: keep }),
       }}
       deploy={deploy}
       trouble={trouble}
@@ -122,7 +122,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
         label="Flows in progress stay at their instance"
         checked={keep !== null}
         onChange={({ currentTarget: { checked } }) =>
-          editKeep(checked ? limitEntries(split.keep_flows ?? DEFAULT_KEEP[split.at]) : null)
+          editKeep(checked ? (split.keep_flows ?? DEFAULT_KEEP[split.at]) : null)
         }
       />
       {keep && <KeepLimits entries={keep} onChange={editKeep} />}

@@ -6,6 +6,12 @@ import { compile } from './compile.js';
 import { CompileError } from './compile-error.js';
 import { COMPILED_ABILITIES } from './engine-traits.js';
 
+/** An instance whose flows are hashed into these ranges, each to a hop of its own. */
+function hashed(...ranges: [lo: number, hi: number][]) {
+  const targets = ranges.map(([lo, hi], i) => ({ range: { lo, hi }, to: { kind: 'hop' as const, hop: i + 1 } }));
+  return { instances: [instance('a.b.0', { outputs: [{ edge_id: 'e', match: [], key: ['ip.src'], targets }] })] };
+}
+
 const links = ({ graph }: { graph: EngineGraph }) =>
   graph.links.map(({ from, gate, to, input }) => `${from}[${gate}] -> ${to}${input ? `[${input}]` : ''}`);
 
@@ -212,66 +218,9 @@ describe('compile', () => {
       { instances: [instance('a.b.0', { return_to: { kind: 'exit', exit_id: 'x' } })] },
       '/instances/0/return_to/exit_id',
     ],
-    [
-      'ranges that overlap',
-      {
-        instances: [
-          instance('a.b.0', {
-            outputs: [
-              {
-                edge_id: 'e',
-                match: [],
-                key: ['ip.src'],
-                targets: [
-                  { range: { lo: 0, hi: 100 }, to: { kind: 'hop', hop: 1 } },
-                  { range: { lo: 99, hi: 200 }, to: { kind: 'hop', hop: 2 } },
-                ],
-              },
-            ],
-          }),
-        ],
-      },
-      '/instances/0/outputs/0/targets/1/range',
-    ],
-    [
-      'ranges that leave flows out',
-      {
-        instances: [
-          instance('a.b.0', {
-            outputs: [
-              {
-                edge_id: 'e',
-                match: [],
-                key: ['ip.src'],
-                targets: [
-                  { range: { lo: 200, hi: 65536 }, to: { kind: 'hop', hop: 2 } },
-                  { range: { lo: 0, hi: 100 }, to: { kind: 'hop', hop: 1 } },
-                ],
-              },
-            ],
-          }),
-        ],
-      },
-      '/instances/0/outputs/0/targets/0/range',
-    ],
-    [
-      'ranges that end early',
-      {
-        instances: [
-          instance('a.b.0', {
-            outputs: [
-              {
-                edge_id: 'e',
-                match: [],
-                key: ['ip.src'],
-                targets: [{ range: { lo: 0, hi: 65535 }, to: { kind: 'hop', hop: 2 } }],
-              },
-            ],
-          }),
-        ],
-      },
-      '/instances/0/outputs/0/targets',
-    ],
+    ['ranges that overlap', hashed([0, 100], [99, 200]), '/instances/0/outputs/0/targets/1/range'],
+    ['ranges that leave flows out', hashed([200, 65536], [0, 100]), '/instances/0/outputs/0/targets/0/range'],
+    ['ranges that end early', hashed([0, 65535]), '/instances/0/outputs/0/targets'],
     ['a module beside NFs', { instances: [instance('a.b.0')], modules: [MIRROR] }, '/modules/0/kind'],
     [
       'a scheduler tree',

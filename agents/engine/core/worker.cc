@@ -34,6 +34,7 @@ Worker::~Worker() {
 }
 
 void Worker::park() {
+  waits_to_run_.wait(true);
   park_requested_.store(true);
   running_.lock();
 }
@@ -80,7 +81,12 @@ void Worker::run(uint32_t index, int cpu) {
       wait_while_parked(running);
       pass_.resume();
     }
-    if (run_round()) {
+    const bool worked = run_round();
+    if (waits_to_run_.load(std::memory_order_relaxed)) {
+      waits_to_run_.store(false);
+      waits_to_run_.notify_one();
+    }
+    if (worked) {
       idle_rounds = 0;
     } else if (++idle_rounds >= kSpinRounds) {
       sleep(running);
@@ -92,6 +98,7 @@ void Worker::run(uint32_t index, int cpu) {
 }
 
 void Worker::wait_while_parked(std::unique_lock<std::mutex>& running) {
+  waits_to_run_.store(true);
   running.unlock();
   {
     std::unique_lock parking(parking_);
@@ -165,6 +172,7 @@ void Worker::sleep(std::unique_lock<std::mutex>& running) {
     running.unlock();
     ppoll(waits_.data(), waits_.size(), &timeout, nullptr);
     if (waits_[0].revents != 0) waker_.clear();
+    waits_to_run_.store(true);
     if (park_requested_.load()) {
       std::unique_lock parking(parking_);
       resumed_.wait(parking, [this] { return !park_requested_.load(); });

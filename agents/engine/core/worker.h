@@ -28,7 +28,8 @@ class Worker {
 
   Waker& waker() { return waker_; }
 
-  // While parked, the worker touches no module and the caller may. park() returns at the end of the running round.
+  // While parked, the worker touches no module and the caller may. park() returns at the end of the running round. A worker
+  // that waits since it was parked before runs a round first: packets flow between two pauses, however close.
   void park();
   void resume();
 
@@ -59,6 +60,7 @@ class Worker {
   std::mutex parking_;  // guards the condition below
   std::condition_variable resumed_;
   std::atomic<bool> park_requested_{false};
+  std::atomic<bool> waits_to_run_{false};  // from when it would go on until the end of its next round
   std::atomic<bool> stop_{false};
   uint32_t index_;
   std::thread thread_;

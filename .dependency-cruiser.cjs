@@ -96,13 +96,13 @@ module.exports = {
     {
       name: 'agent-drivers-know-their-port-only',
       comment:
-        'A driver is its own folder, what legacy NFs have in common and what stands beside the folders; it raises events and uses the platform.',
+        'A driver is its own folder, what legacy NFs or P4 switches have in common and what stands beside the folders; it raises events and uses the platform.',
       severity: 'error',
       from: { path: '^agents/node/src/drivers/([^/]+)/', pathNot: '\\.test\\.ts$' },
       to: {
         path: '^agents/node/src/',
         pathNot: [
-          '^agents/node/src/drivers/($1/|legacy/|[^/]+$)',
+          '^agents/node/src/drivers/($1/|(legacy|p4runtime|p4-fabric)/|[^/]+$)',
           '^agents/node/src/(platform/|link/agent-event\\.ts|package-root\\.ts)',
         ],
       },

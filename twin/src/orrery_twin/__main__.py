@@ -26,6 +26,7 @@ from orrery_twin.service.delay_lines import missing as no_delay_lines
 from orrery_twin.service.directories import Directories
 from orrery_twin.service.faults import Faults
 from orrery_twin.service.hub import Hub
+from orrery_twin.service.p4_switches import missing as no_p4_switches
 from orrery_twin.service.pcaps import Pcaps
 from orrery_twin.service.twin import Twin
 
@@ -40,7 +41,7 @@ async def serve(directories: Directories, cgroup: str) -> None:
     daemons = DockerDaemons.of_machine(directories.state, cgroup)
     containers = Containers(daemons, directories, hub, daemons.missing() or _no_limits(capabilities["cgroup-cpu"]))
     containers.start()
-    machine = Machine(no_delay_lines(), _no_ipv6(), boards.slots_of_profile())
+    machine = Machine(no_delay_lines(), _no_ipv6(), no_p4_switches(), boards.slots_of_profile())
     twin = Twin(directories, hub, machine, boards, containers)
     pcaps = Pcaps(directories.state / "pcaps")
 

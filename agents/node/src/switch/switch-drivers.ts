@@ -1,4 +1,5 @@
 import type { SwitchDriverKind } from '../drivers/switch-driver.js';
 import { switchOvs } from '../drivers/switch-ovs/switch-ovs.js';
+import { switchP4 } from '../drivers/switch-p4/switch-p4.js';
 
-export const SWITCH_DRIVERS: readonly SwitchDriverKind[] = [switchOvs];
+export const SWITCH_DRIVERS: readonly SwitchDriverKind[] = [switchOvs, switchP4];

@@ -57,6 +57,10 @@ export const TWIN_EVENTS = {
   'container-engine.stuck': twinEvent('Containers not removed', 'twin', 'warning'),
 
   'switch.restarted': twinEvent('Switch restarted', 'switch', 'warning'),
+  'switch.started': twinEvent('P4 switch started', 'switch'),
+  'switch.exited': twinEvent('P4 switch exited', 'switch', 'error'),
+  'switch.hung': twinEvent('P4 switch hung', 'switch', 'error'),
+  'switch.refused': twinEvent('P4 switch refused its ports', 'switch', 'error'),
   'switch.small-buffers': twinEvent('Small buffers at the switch', 'switch', 'warning'),
   'link.up': twinEvent('Link up', 'link'),
   'link.down': twinEvent('Link down', 'link', 'warning'),

@@ -15,7 +15,7 @@ NO_QOS_CHANGES = "linux-noop"
 
 async def add(switches: Sequence[SwitchPlan]) -> dict[str, str]:
     command = []
-    for switch in switches:
+    for switch in _bridged(switches):
         command += ["--", "--may-exist", "add-br", switch.bridge, "--", "set", "Bridge", switch.bridge]
         command += ["datapath_type=netdev", "fail_mode=secure", "protocols=OpenFlow15"]
         command += [f"other-config:datapath-id={switch.datapath_id}", "other-config:disable-in-band=true"]
@@ -25,14 +25,14 @@ async def add(switches: Sequence[SwitchPlan]) -> dict[str, str]:
 
 async def remove(switches: Sequence[SwitchPlan]) -> dict[str, str]:
     command = []
-    for switch in switches:
+    for switch in _bridged(switches):
         command += ["--", "--if-exists", "del-br", switch.bridge]
     return await _change(command, switches)
 
 
 async def add_ports(links: Sequence[LinkPlan]) -> dict[str, str]:
     """The interface's external IDs contain the port's name in the infrastructure."""
-    if not links:
+    if not _ports(links):
         return {}
     qos = await _qos()
     command = []
@@ -79,7 +79,11 @@ async def _qos() -> str:
 
 
 def _ports(links: Iterable[LinkPlan]) -> list[tuple[LinkPlan, EndPlan]]:
-    return [(link, end) for link in links for end in (link.near, link.far) if end.port is not None]
+    return [(link, end) for link in links for end in (link.near, link.far) if end.driver == "ovs"]
+
+
+def _bridged(switches: Iterable[SwitchPlan]) -> list[SwitchPlan]:
+    return [switch for switch in switches if switch.driver == "ovs"]
 
 
 def _bridge_of(end: EndPlan) -> str:

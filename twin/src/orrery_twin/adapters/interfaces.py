@@ -41,12 +41,12 @@ def remove_script(near_interfaces: Iterable[str]) -> str:
     return "\n".join(script)
 
 
-def end_script(end: EndPlan, shape: LinkShape, to_server: bool) -> str:
-    """`to_server`: its data plane receives frames as on a wire: at most MTU long, checksums filled in."""
+def end_script(end: EndPlan, shape: LinkShape, as_on_a_wire: bool) -> str:
+    """`as_on_a_wire`: an end needs its frames at most MTU long, with checksums filled in."""
     name = end.interface
     script = [f"ip link set {name} address {end.mac}"] if end.mac else []
     script.append(f"ip link set {name} up")
-    if to_server or _carries_single_frames(shape):
+    if as_on_a_wire or _carries_single_frames(shape):
         script.append(f"ethtool -K {name} {OFFLOADS_OFF} > /dev/null")
     script.append(address_script(end))
     if not shape.needs_line:

@@ -117,10 +117,11 @@ class Network:
         await run(["sh", "-e"], stdin=add_script(link, self.pid_of.get(link.far.node)))
 
     async def _configure(self, link: LinkPlan) -> None:
-        to_server = self._kind_of.get(link.far.node) == "server"
+        # Data planes of servers and P4 switches take single frames only.
+        as_on_a_wire = self._kind_of.get(link.far.node) == "server" or "p4" in (link.near.driver, link.far.driver)
         for end in (link.near, link.far):
             namespace = self.pid_of[end.node] if end.port is None else None
-            script = end_script(end, link.shape, to_server)
+            script = end_script(end, link.shape, as_on_a_wire)
             await run(["sh", "-e"], namespace_of=namespace, stdin=script)
 
     async def _reshape(self, link: LinkPlan) -> None:

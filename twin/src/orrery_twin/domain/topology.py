@@ -27,6 +27,7 @@ class SwitchPlan:
     id: str
     number: int
     """Identifies its bridge and datapath; a switch keeps it for its whole life."""
+    driver: str = "ovs"
 
     @property
     def bridge(self) -> str:
@@ -39,7 +40,8 @@ class SwitchPlan:
 
 @dataclass(frozen=True)
 class EndPlan:
-    """One end of a link. `name` is the contract's port; `port` the OpenFlow port number, None at a server or host."""
+    """One end of a link. `name` is the contract's port; `port` and `driver` the number that the switch knows it by and
+    the switch's driver, None at a server or host."""
 
     node: str
     name: str
@@ -49,6 +51,7 @@ class EndPlan:
     addresses: tuple[str, ...] = ()
     is_default: bool = False
     """Default interface for packets that the node's programs send without a source address."""
+    driver: str | None = None
 
 
 @dataclass(frozen=True)
@@ -134,12 +137,13 @@ def further_mac(node_id: str, port: str) -> str:
 class Machine:
     """Capabilities of the machine.
 
-    `no_delay_line`, `no_ipv6`: why links cannot have delay, jitter and loss, and nodes no IPv6 addresses; None if they
-    can. `slots_of_profile`: the known board profiles, with their slots.
+    `no_delay_line`, `no_ipv6`, `no_p4`: why links cannot have delay, jitter and loss, nodes no IPv6 addresses, and
+    switches not the driver p4; None if they can. `slots_of_profile`: the known board profiles, with their slots.
     """
 
     no_delay_line: str | None
     no_ipv6: str | None
+    no_p4: str | None
     slots_of_profile: Mapping[str, int]
 
 
@@ -148,14 +152,14 @@ def plan_build(infrastructure: Infrastructure, machine: Machine, built: BuildPla
 
     Raises Refused, naming every field at fault, if the twin cannot emulate the infrastructure.
     """
-    faults = [*topology_faults(infrastructure, machine.no_delay_line, machine.no_ipv6)]
+    faults = [*topology_faults(infrastructure, machine.no_delay_line, machine.no_ipv6, machine.no_p4)]
     faults += board_faults(infrastructure, machine.slots_of_profile)
     if faults:
         raise Refused("the twin cannot emulate this infrastructure", faults)
 
-    emulated = [switch.id for switch in infrastructure.switches if switch.origin == "twin"]
-    numbers = _numbered(emulated, {switch.id: switch.number for switch in built.switches})
-    switches = tuple(SwitchPlan(switch_id, numbers[switch_id]) for switch_id in emulated)
+    emulated = {switch.id: switch.driver for switch in infrastructure.switches if switch.origin == "twin"}
+    numbers = _numbered(list(emulated), {switch.id: switch.number for switch in built.switches})
+    switches = tuple(SwitchPlan(switch_id, numbers[switch_id], driver) for switch_id, driver in emulated.items())
     emulated_links = _emulated_links(infrastructure)
     servers = [
         NodePlan(server.id, "server", server.nics[0].name, _addresses(server))
@@ -196,14 +200,14 @@ def _plan_links(
         ports[switch.id] = _numbered(
             wanted, {near.name: near.port for near, _ in built.ends_at(switch.id) if near.port}
         )
-    bridges = {switch.id: switch.bridge for switch in switches}
+    plan_of = {switch.id: switch for switch in switches}
     nodes: dict[str, HostNode | ServerNode] = {host.id: host for host in infrastructure.hosts}
     nodes |= {server.id: server for server in infrastructure.servers}
 
     def end(link_end: LinkEnd) -> EndPlan:
-        if link_end.node in bridges:
-            number = ports[link_end.node][link_end.port]
-            return EndPlan(link_end.node, link_end.port, f"{bridges[link_end.node]}p{number}", number)
+        if switch := plan_of.get(link_end.node):
+            number = ports[switch.id][link_end.port]
+            return EndPlan(switch.id, link_end.port, f"{switch.bridge}p{number}", number, driver=switch.driver)
         return _node_end(nodes[link_end.node], link_end.port, links)
 
     plans = []

@@ -21,12 +21,12 @@ LINE_FIELDS = ("delay_us", "jitter_us", "loss")
 
 
 def topology_faults(
-    infrastructure: Infrastructure, no_delay_line: str | None, no_ipv6: str | None
+    infrastructure: Infrastructure, no_delay_line: str | None, no_ipv6: str | None, no_p4: str | None
 ) -> Iterator[FieldFault]:
-    """`no_delay_line`, `no_ipv6`: why the machine has none."""
+    """`no_delay_line`, `no_ipv6`, `no_p4`: why the machine has none."""
     return chain(
         _identity_faults(infrastructure),
-        _node_faults(infrastructure),
+        _node_faults(infrastructure, no_p4),
         _address_faults(infrastructure, no_ipv6),
         _link_faults(infrastructure, no_delay_line),
         _reach_faults(infrastructure),
@@ -59,11 +59,12 @@ def _repeats(kind: str, field: str, values: list[str]) -> Iterator[FieldFault]:
         seen.add(value)
 
 
-def _node_faults(infrastructure: Infrastructure) -> Iterator[FieldFault]:
+def _node_faults(infrastructure: Infrastructure, no_p4: str | None) -> Iterator[FieldFault]:
+    no_driver = {"ovs": None, "p4": no_p4, "bmv2": "the twin cannot run it yet"}
     for index, switch in enumerate(infrastructure.switches):
-        if switch.origin == "twin" and switch.driver != "ovs":
+        if switch.origin == "twin" and (reason := no_driver[switch.driver]) is not None:
             place = pointer("infrastructure", "switches", index, "driver")
-            yield FieldFault(place, f"driver {switch.driver} is not available here: use ovs")
+            yield FieldFault(place, f"driver {switch.driver} is not available here ({reason}): use ovs")
     for index, host in enumerate(infrastructure.hosts):
         place = pointer("infrastructure", "hosts", index, "mac")
         if int(host.mac[:2], 16) & 1:

@@ -7,6 +7,7 @@ from orrery_twin.adapters.ovs import SwitchDaemons
 from orrery_twin.contract.models import Infrastructure, TwinNodeState
 from orrery_twin.service.agents import Agents
 from orrery_twin.service.boards import Boards
+from orrery_twin.service.p4_switches import P4Switches
 from orrery_twin.service.substrate import Substrate
 from orrery_twin.service.supervisor import NodeState, Supervised
 
@@ -15,6 +16,7 @@ from orrery_twin.service.supervisor import NodeState, Supervised
 class NodeStates:
     substrate: Substrate
     daemons: SwitchDaemons
+    p4_switches: P4Switches
     agents: Agents
     boards: Boards
 
@@ -30,12 +32,17 @@ class NodeStates:
         return [*states, *(self._board(each.id) for each in infrastructure.boards if each.origin == "twin")]
 
     def _switch(self, switch_id: str) -> TwinNodeState:
-        pid = self.daemons.switch_pid
+        p4 = self.p4_switches.switch(switch_id)
+        pid = p4.process.pid if p4 else self.daemons.switch_pid
         is_built = any(switch.id == switch_id for switch in self.substrate.built.switches)
         detail = self.substrate.failures.get(f"add-switch {switch_id}")
         state: NodeState = "up" if pid is not None else "failed"
         return TwinNodeState(
-            id=switch_id, kind="switch", state=state if is_built else _unbuilt(detail), pid=pid, detail=detail
+            id=switch_id,
+            kind="switch",
+            state=state if is_built else _unbuilt(detail),
+            pid=pid,
+            detail=detail or (p4.process.detail if p4 else None),
         )
 
     def _end(self, node_id: str, process: Supervised | None, is_host: bool) -> TwinNodeState:

@@ -25,6 +25,7 @@ from orrery_twin.service.directories import Directories
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.links import LinkSampler
 from orrery_twin.service.node_states import NodeStates
+from orrery_twin.service.p4_switches import P4Switches
 from orrery_twin.service.substrate import Substrate
 from orrery_twin.service.switch_agent import SwitchAgent
 
@@ -52,12 +53,13 @@ class Twin:
         self.boards = Boards(directories, board_build, hub, self.publish, self._board_lost_power)
         self.containers = containers
         self.agents = Agents(directories, hub, self.publish, self.boards.file_for_agent, containers.socket)
-        self._switch_agent = SwitchAgent(directories, hub, self.publish)
+        self.p4_switches = P4Switches(directories, hub, self.publish)
+        self._switch_agent = SwitchAgent(directories, hub, self.publish, self.p4_switches)
         self.faults: dict[str, Fault] = {}
         self.lines = DelayLines(directories, hub, self.publish)
         self.links = LinkSampler(hub, self.lines)
         self._daemons = SwitchDaemons(directories.state / "logs", self._switch_restarted)
-        self._nodes = NodeStates(self._substrate, self._daemons, self.agents, self.boards)
+        self._nodes = NodeStates(self._substrate, self._daemons, self.p4_switches, self.agents, self.boards)
         self._machine = machine
         self._desired = TwinSpec(generation=0, infrastructure=None, agents=None)
         self._reached_generation = 0
@@ -191,6 +193,7 @@ class Twin:
         built, pid_of = self._substrate.built, self.network.pid_of
         if built != self._taken_up:
             await self.lines.follow(built.links)
+            await self.p4_switches.follow(built)
             await self._enlarge_switch_buffers(built)
             await self.links.follow(built.links, pid_of)
             self._taken_up = built
@@ -206,6 +209,7 @@ class Twin:
         await self.boards.stop()
         self.plan = self.infrastructure = None
         self._taken_up = NOTHING
+        await self.p4_switches.follow(NOTHING)
         await self.links.follow((), {})
         try:
             await self._substrate.bring_to(NOTHING)
@@ -232,11 +236,12 @@ class Twin:
 
     async def _enlarge_switch_buffers(self, plan: BuildPlan) -> None:
         pid = self._daemons.switch_pid
-        near = plan.links[0].near if plan.links else None
-        switch = next((switch for switch in plan.switches if near and switch.id == near.node), None)
-        if pid is None or near is None or near.port is None or switch is None:
+        bridges = {switch.id: switch.bridge for switch in plan.switches}
+        ends = (end for link in plan.links for end in (link.near, link.far))
+        end = next((end for end in ends if end.driver == "ovs"), None)
+        if pid is None or end is None or end.port is None:
             return
-        await send_one_frame(switch.bridge, near.port)
+        await send_one_frame(bridges[end.node], end.port)
         try:
             enlarge_buffers(pid)
         except OSError as error:

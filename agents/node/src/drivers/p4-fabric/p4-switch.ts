@@ -1,0 +1,156 @@
+import { existsSync, readFileSync } from 'node:fs';
+import type { ObservedPort, SwitchSpec } from '@orrery/contract';
+import type { MulticastGroup, TableEntry, Update } from '../p4runtime/messages.js';
+import type { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
+import { contentOf, identityOf, tableEntry } from '../p4runtime/table-entries.js';
+import type { EntryCount, SwitchDriver, SwitchReading } from '../switch-driver.js';
+import { driftOf, type Held, heldBy } from './drift.js';
+import { fabricContent, type PortNumbers } from './fabric-entries.js';
+import type { FabricProgram } from './fabric-program.js';
+
+export interface P4Port {
+  readonly number: number;
+  /** On this machine, which tells whether the port is up; absent: it is up as long as the switch answers. */
+  readonly interface?: string | undefined;
+}
+
+/** What the switch was told. */
+interface Written {
+  readonly spec: SwitchSpec;
+  readonly held: Held;
+  /** Index in the specification by identity. */
+  readonly indices: ReadonlyMap<string, number>;
+}
+
+/** A switch that runs `fabric.p4`, behind P4Runtime. */
+export class P4Switch implements SwitchDriver {
+  private written: Written | null = null;
+
+  constructor(
+    private readonly client: P4RuntimeClient,
+    private readonly program: FabricProgram,
+    private readonly portsByName: ReadonlyMap<string, P4Port>,
+    private readonly software: string,
+  ) {}
+
+  async describe(): Promise<string> {
+    return `${this.software}, P4Runtime ${await this.client.capabilities()}`;
+  }
+
+  async probe(deadlineMs: number): Promise<void> {
+    await this.client.capabilities(deadlineMs);
+  }
+
+  async ports(names: readonly string[]): Promise<ObservedPort[]> {
+    await this.client.capabilities();
+    return names.map((name) => {
+      const port = this.portsByName.get(name);
+      const { number = null } = port ?? {};
+      return { name, number, up: port !== undefined && isUp(port.interface) };
+    });
+  }
+
+  async apply(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void> {
+    const numbers: PortNumbers = new Map(
+      ports.flatMap(({ name, number }) => (number === null ? [] : [[name, number]])),
+    );
+    const program = await this.program.load();
+    const { entries, groups } = fabricContent(spec, numbers);
+    const wanted = new Map<string, TableEntry>();
+    const indices = new Map<string, number>();
+    for (const entry of entries) {
+      const message = tableEntry(entry, program.info);
+      const identity = identityOf(message);
+      wanted.set(identity, message);
+      if (entry.index !== null) indices.set(identity, entry.index);
+    }
+    const wantedGroups = new Map(groups.map(({ id, ports: of }) => [id, multicastGroup(id, of)]));
+    if ((await this.client.pipelineCookie()) !== program.cookie) await this.client.setPipeline(program.config);
+    await this.client.write(changes(await this.held(), { entries: wanted, groups: wantedGroups }));
+    const held = await this.held();
+    this.written = { spec, held, indices };
+    if (held.entries.size !== wanted.size)
+      throw new Error(`${this.client.address} holds ${held.entries.size} of ${wanted.size} entries`);
+  }
+
+  async read(): Promise<SwitchReading> {
+    const { cookie } = await this.program.load();
+    if ((await this.client.pipelineCookie()) !== cookie) return this.withoutProgram();
+    const held = await this.held();
+    const { written } = this;
+    const counts = new Map<number, EntryCount>();
+    let ofGroups = 0;
+    for (const [identity, { counterData }] of held.entries) {
+      const index = written?.indices.get(identity);
+      if (index === undefined && written?.held.entries.has(identity)) ofGroups += 1;
+      const { packetCount = '0', byteCount = '0' } = counterData ?? {};
+      if (index !== undefined && packetCount !== '0')
+        counts.set(index, { packets: Number(packetCount), bytes: Number(byteCount) });
+    }
+    const drift = written
+      ? driftOf(written.held, held, (identity) => written.spec.entries[written.indices.get(identity) ?? -1]?.rule_id)
+      : { drift: [], drifted_rules: [] };
+    return { entries: held.entries.size - ofGroups, counts, ...drift };
+  }
+
+  /** After a restart, or with the program of another controller, it holds nothing of ours. */
+  private withoutProgram(): SwitchReading {
+    const { written } = this;
+    const rules = written?.spec.entries.flatMap(({ rule_id }) => (rule_id === null ? [] : [rule_id])) ?? [];
+    const drift = written ? ['the program was replaced: every entry is gone'] : [];
+    return { entries: 0, counts: new Map(), drift, drifted_rules: [...new Set(rules)] };
+  }
+
+  private async held(): Promise<Held> {
+    return heldBy(
+      await this.client.read([
+        { tableEntry: { tableId: 0, counterData: {} } },
+        { packetReplicationEngineEntry: { multicastGroupEntry: { multicastGroupId: 0 } } },
+      ]),
+    );
+  }
+}
+
+/** In an order in which no packet meets an entry before what it refers to. */
+function changes(held: Held, wanted: Held): Update[] {
+  const group = (type: Update['type'], multicastGroupEntry: MulticastGroup): Update => ({
+    type,
+    entity: { packetReplicationEngineEntry: { multicastGroupEntry } },
+  });
+  const entry = (type: Update['type'], one: TableEntry): Update => ({ type, entity: { tableEntry: one } });
+  const put = <T>(before: T | undefined, differs: boolean) =>
+    before === undefined ? 'INSERT' : differs ? 'MODIFY' : null;
+  const added: Update[] = [];
+  for (const [id, one] of wanted.groups) {
+    const before = held.groups.get(id);
+    const type = put(before, JSON.stringify(before) !== JSON.stringify(one));
+    if (type) added.push(group(type, one));
+  }
+  for (const [identity, one] of wanted.entries) {
+    const before = held.entries.get(identity);
+    const type = put(before, before !== undefined && contentOf(before) !== contentOf(one));
+    if (type) added.push(entry(type, one));
+  }
+  const isGone = (of: ReadonlyMap<unknown, unknown>) => (pair: readonly [unknown, unknown]) => !of.has(pair[0]);
+  return [
+    ...added,
+    ...[...held.entries].filter(isGone(wanted.entries)).map(([, one]) => entry('DELETE', identified(one))),
+    ...[...held.groups].filter(isGone(wanted.groups)).map(([, one]) => group('DELETE', one)),
+  ];
+}
+
+const identified = ({ tableId, match, priority }: TableEntry): TableEntry => ({
+  tableId,
+  ...(match ? { match } : {}),
+  ...(priority ? { priority } : {}),
+});
+
+function multicastGroup(id: number, ports: readonly number[]): MulticastGroup {
+  return { multicastGroupId: id, replicas: ports.map((egressPort, i) => ({ egressPort, instance: i + 1 })) };
+}
+
+function isUp(name: string | undefined): boolean {
+  if (name === undefined) return true;
+  const state = `/sys/class/net/${name}/operstate`;
+  return existsSync(state) && readFileSync(state, 'utf8').trim() === 'up';
+}

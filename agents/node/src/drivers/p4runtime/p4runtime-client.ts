@@ -1,0 +1,174 @@
+import type * as Grpc from '@grpc/grpc-js';
+import type { Arbitration, Entity, PipelineConfig, Update } from './messages.js';
+import { protocol } from './protocol.js';
+
+const CALL_TIMEOUT_MS = 5000;
+/** Of a batch: what a simple_switch_grpc takes well within the time for a call. */
+const UPDATES_A_CALL = 2000;
+const MOST_BYTES = 64 << 20;
+
+/** A call failed; `code` is that of gRPC. */
+export class P4RuntimeError extends Error {
+  override name = 'P4RuntimeError';
+  constructor(
+    message: string,
+    readonly code: number,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * One device behind P4Runtime, to which this is the primary controller while nobody has a higher election id. Every call ends
+ * within its deadline, and rejects with a P4RuntimeError that names the address.
+ */
+export class P4RuntimeClient {
+  private client: Grpc.Client | null = null;
+  private stream: Grpc.ClientDuplexStream<object, object> | null = null;
+  private arbitration: Promise<void> | null = null;
+  /** Of two controllers the one that started later writes. */
+  private readonly electionId = { high: '0', low: String(BigInt(Date.now())) };
+
+  /** `address` as gRPC has it: `unix:/path` or `host:port`. */
+  constructor(
+    readonly address: string,
+    readonly deviceId: string,
+  ) {}
+
+  async capabilities(deadlineMs = CALL_TIMEOUT_MS): Promise<string> {
+    const { p4runtimeApiVersion } = (await this.call('capabilities', {}, deadlineMs)) as {
+      p4runtimeApiVersion?: string;
+    };
+    return p4runtimeApiVersion ?? 'of unknown version';
+  }
+
+  /** The cookie of the pipeline; null: there is none. */
+  async pipelineCookie(): Promise<string | null> {
+    try {
+      const request = { deviceId: this.deviceId, responseType: 'COOKIE_ONLY' };
+      const { config } = (await this.call('getForwardingPipelineConfig', request)) as { config?: PipelineConfig };
+      return config?.cookie?.cookie ?? null;
+    } catch (error) {
+      if (error instanceof P4RuntimeError && [NOT_FOUND, FAILED_PRECONDITION].includes(error.code)) return null;
+      throw error;
+    }
+  }
+
+  /** The tables are empty afterwards. */
+  async setPipeline(config: PipelineConfig): Promise<void> {
+    await this.becomePrimary();
+    const request = { ...this.own, action: 'VERIFY_AND_COMMIT', config };
+    await this.call('setForwardingPipelineConfig', request, 4 * CALL_TIMEOUT_MS);
+  }
+
+  /** In order. The first batch that fails ends it. */
+  async write(updates: readonly Update[]): Promise<void> {
+    await this.becomePrimary();
+    for (let at = 0; at < updates.length; at += UPDATES_A_CALL)
+      await this.call('write', { ...this.own, updates: updates.slice(at, at + UPDATES_A_CALL) });
+  }
+
+  async read(entities: readonly Entity[]): Promise<Entity[]> {
+    const client = await this.connected();
+    const found: Entity[] = [];
+    const call = method(client, 'read')({ deviceId: this.deviceId, entities }, deadline(CALL_TIMEOUT_MS));
+    return new Promise((resolve, reject) => {
+      call.on('data', ({ entities: some = [] }: { entities?: Entity[] }) => found.push(...some));
+      call.on('error', (error: Grpc.ServiceError) => reject(this.failure(error)));
+      call.on('end', () => resolve(found));
+    });
+  }
+
+  close(): void {
+    this.stream?.cancel();
+    this.client?.close();
+    this.client = this.stream = this.arbitration = null;
+  }
+
+  private get own() {
+    return { deviceId: this.deviceId, electionId: this.electionId };
+  }
+
+  private async connected(): Promise<Grpc.Client> {
+    if (this.client) return this.client;
+    const { grpc, service } = await protocol();
+    this.client ??= new service(this.address, grpc.credentials.createInsecure(), {
+      'grpc.max_receive_message_length': MOST_BYTES,
+      'grpc.max_metadata_size': 1 << 20,
+      'grpc.initial_reconnect_backoff_ms': 200,
+      'grpc.max_reconnect_backoff_ms': 1000,
+    });
+    return this.client;
+  }
+
+  /** Keeps a stream open as long as the device does: the right to write ends with it. */
+  private becomePrimary(): Promise<void> {
+    this.arbitration ??= this.arbitrate().catch((error) => {
+      this.endStream();
+      throw error;
+    });
+    return this.arbitration;
+  }
+
+  private async arbitrate(): Promise<void> {
+    const client = await this.connected();
+    const stream = method(client, 'streamChannel')() as Grpc.ClientDuplexStream<object, object>;
+    this.stream = stream;
+    const ended = () => {
+      if (this.stream === stream) this.endStream();
+    };
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        stream.cancel();
+        reject(this.failure({ message: 'no answer to the arbitration', code: DEADLINE_EXCEEDED }));
+      }, CALL_TIMEOUT_MS);
+      stream.on('data', ({ arbitration }: { arbitration?: Arbitration }) => {
+        if (!arbitration) return;
+        clearTimeout(late);
+        const { code = 0, message = '' } = arbitration.status ?? {};
+        if (code === 0) return resolve();
+        reject(this.failure({ message: `another controller has it ${message}`.trim(), code }));
+        stream.cancel();
+      });
+      stream.on('error', (error: Grpc.ServiceError) => {
+        clearTimeout(late);
+        ended();
+        reject(this.failure(error));
+      });
+      stream.on('end', ended);
+      stream.write({ arbitration: { deviceId: this.deviceId, electionId: this.electionId } });
+    });
+  }
+
+  private endStream(): void {
+    this.stream?.cancel();
+    this.stream = this.arbitration = null;
+  }
+
+  private async call(name: string, request: object, deadlineMs = CALL_TIMEOUT_MS): Promise<object> {
+    const client = await this.connected();
+    return new Promise((resolve, reject) => {
+      method(client, name)(request, deadline(deadlineMs), (error: Grpc.ServiceError | null, reply: object) =>
+        error ? reject(this.failure(error)) : resolve(reply),
+      );
+    });
+  }
+
+  private failure({ message, code }: { message: string; code: number }): P4RuntimeError {
+    const what = code === DEADLINE_EXCEEDED ? 'does not answer' : message;
+    return new P4RuntimeError(`P4Runtime at ${this.address}: ${what}`, code);
+  }
+}
+
+const DEADLINE_EXCEEDED = 4;
+const NOT_FOUND = 5;
+const FAILED_PRECONDITION = 9;
+
+const deadline = (ms: number) => ({ deadline: Date.now() + ms });
+
+// The methods of a client that is made from a descriptor have no types.
+type Method = (...args: readonly unknown[]) => Grpc.ClientReadableStream<object>;
+function method(client: Grpc.Client, name: string): Method {
+  const methods = client as unknown as Record<string, Method>;
+  return methods[name]!.bind(client);
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fabric of Orrery for P4 switches (v1model): the tables of a `SwitchSpec`, in the order in which a packet passes them.
+// A table miss drops the packet. Packets in transit to a hop carry its tag as their destination address (MAC chaining).
+#include <core.p4>
+#include <v1model.p4>
+
+typedef bit<9> port_t;
+
+const bit<16> ETHERTYPE_IPV4 = 0x0800;
+const bit<16> ETHERTYPE_IPV6 = 0x86dd;
+const bit<8> PROTO_TCP = 6;
+const bit<8> PROTO_UDP = 17;
+
+header ethernet_t {
+    bit<48> dst;
+    bit<48> src;
+    bit<16> ether_type;
+}
+
+header ipv4_t {
+    bit<4>  version;
+    bit<4>  header_words;
+    bit<8>  service;
+    bit<16> total_bytes;
+    bit<16> id;
+    bit<1>  reserved;
+    bit<1>  dont_fragment;
+    bit<1>  more_fragments;
+    bit<13> fragment_offset;
+    bit<8>  ttl;
+    bit<8>  proto;
+    bit<16> checksum;
+    bit<32> src;
+    bit<32> dst;
+}
+
+header ipv4_options_t {
+    varbit<320> options;
+}
+
+header ipv6_t {
+    bit<32>  version_class_label;
+    bit<16>  payload_bytes;
+    bit<8>   next_header;
+    bit<8>   hop_limit;
+    bit<128> src;
+    bit<128> dst;
+}
+
+header ports_t {
+    bit<16> src;
+    bit<16> dst;
+}
+
+struct headers_t {
+    ethernet_t     ethernet;
+    ipv4_t         ipv4;
+    ipv4_options_t ipv4_options;
+    ipv6_t         ipv6;
+    ports_t        ports;
+}
+
+// Fields of the packet that entries match. Those that it lacks are 0: its ports, of every fragment.
+struct fields_t {
+    bit<32> ip_src;
+    bit<32> ip_dst;
+    bit<8>  ip_proto;
+    bit<1>  ip_fragment;
+    bit<16> port_src;
+    bit<16> port_dst;
+    bit<1>  from_host;
+    bit<16> flow_id;
+    bit<32> split;
+    // What is yet to be done.
+    bool    to_steer;
+    bool    to_split;
+    bool    to_route;
+    bool    to_return;
+}
+
+parser Parse(packet_in packet, out headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
+    state start {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHERTYPE_IPV4: ipv4;
+            ETHERTYPE_IPV6: ipv6;
+            default: accept;
+        }
+    }
+
+    state ipv4 {
+        packet.extract(hdr.ipv4);
+        transition select(hdr.ipv4.version, hdr.ipv4.header_words) {
+            (4, 5): addresses;
+            (4, 6 .. 15): options;
+            default: accept;
+        }
+    }
+
+    state options {
+        packet.extract(hdr.ipv4_options, ((bit<32>) hdr.ipv4.header_words - 5) << 5);
+        transition addresses;
+    }
+
+    state addresses {
+        fields.ip_src = hdr.ipv4.src;
+        fields.ip_dst = hdr.ipv4.dst;
+        fields.ip_proto = hdr.ipv4.proto;
+        transition select(hdr.ipv4.more_fragments, hdr.ipv4.fragment_offset, hdr.ipv4.proto) {
+            (0, 0, PROTO_TCP): ports;
+            (0, 0, PROTO_UDP): ports;
+            (0, 0, _): accept;
+            default: fragment;
+        }
+    }
+
+    state fragment {
+        fields.ip_fragment = 1;
+        transition accept;
+    }
+
+    state ports {
+        packet.extract(hdr.ports);
+        fields.port_src = hdr.ports.src;
+        fields.port_dst = hdr.ports.dst;
+        transition accept;
+    }
+
+    state ipv6 {
+        packet.extract(hdr.ipv6);
+        transition accept;
+    }
+}
+
+control VerifyChecksums(inout headers_t hdr, inout fields_t fields) {
+    apply { }
+}
+
+control Ingress(inout headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
+    direct_counter(CounterType.packets_and_bytes) admitted;
+    direct_counter(CounterType.packets_and_bytes) steered;
+    direct_counter(CounterType.packets_and_bytes) shared;
+    direct_counter(CounterType.packets_and_bytes) routed;
+    direct_counter(CounterType.packets_and_bytes) routed_ipv6;
+
+    action drop() {
+        mark_to_drop(standard);
+    }
+
+    // The finalizer of splitmix64.
+    action mix(inout bit<64> x) {
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+        x = x ^ (x >> 31);
+    }
+
+    // `flow_id` is H(f) of the fields under the masks (E2 3.4.4), the same as on every server; `split` tells whose ranges
+    // are looked up.
+    action hash_flow(bit<32> split, bit<64> addresses_mask, bit<64> rest_mask) {
+        bit<64> h = ((fields.ip_src ++ fields.ip_dst) & addresses_mask) + 0x9e3779b97f4a7c15;
+        mix(h);
+        h = h ^ (((24w0 ++ fields.ip_proto ++ fields.port_src ++ fields.port_dst) & rest_mask) + 0x7f4a7c15);
+        mix(h);
+        fields.flow_id = h[63:48];
+        fields.split = split;
+        fields.to_split = true;
+    }
+
+    // As a router does (RFC 1812 5.3.1). The checksum is updated for the one field (RFC 1624): ~m + m' is 0xfeff.
+    action decrement_ttl() {
+        bit<32> sum = (bit<32>) (~hdr.ipv4.checksum) + 0xfeff;
+        hdr.ipv4.checksum = ~(sum[15:0] + sum[31:16]);
+        hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
+    }
+
+    action to_steer(bit<1> from_host) {
+        fields.from_host = from_host;
+        fields.to_steer = true;
+    }
+
+    action to_route() {
+        fields.to_route = true;
+    }
+
+    action output(port_t port) {
+        standard.egress_spec = port;
+    }
+
+    action send(bit<48> mac, port_t port) {
+        hdr.ethernet.dst = mac;
+        standard.egress_spec = port;
+    }
+
+    action send_return(bit<48> mac, port_t port) {
+        fields.to_return = true;
+        send(mac, port);
+    }
+
+    action hash_return(bit<32> split, bit<64> addresses_mask, bit<64> rest_mask) {
+        fields.to_return = true;
+        hash_flow(split, addresses_mask, rest_mask);
+    }
+
+    // The copies get their hops in `copies`.
+    action replicate(bit<16> group) {
+        standard.mcast_grp = group;
+    }
+
+    table admit {
+        key = {
+            standard.ingress_port: ternary @name("port");
+            hdr.ethernet.src: ternary @name("eth_src");
+            hdr.ethernet.dst: ternary @name("eth_dst");
+            hdr.ethernet.ether_type: ternary @name("eth_type");
+        }
+        actions = { to_steer; output; replicate; drop; }
+        const default_action = drop();
+        counters = admitted;
+        size = 16384;
+    }
+
+    table steer {
+        key = {
+            standard.ingress_port: ternary @name("port");
+            fields.from_host: ternary @name("from_host");
+            hdr.ethernet.ether_type: ternary @name("eth_type");
+            fields.ip_src: ternary @name("ip_src");
+            fields.ip_dst: ternary @name("ip_dst");
+            fields.ip_proto: ternary @name("ip_proto");
+            fields.ip_fragment: ternary @name("ip_fragment");
+            fields.port_src: range @name("port_src");
+            fields.port_dst: range @name("port_dst");
+        }
+        actions = { send; send_return; hash_flow; hash_return; to_route; drop; }
+        const default_action = drop();
+        counters = steered;
+        size = 16384;
+    }
+
+    table split {
+        key = {
+            fields.split: exact @name("split");
+            fields.flow_id: range @name("flow_id");
+        }
+        actions = { send; drop; }
+        const default_action = drop();
+        counters = shared;
+        size = 16384;
+    }
+
+    table route {
+        key = {
+            standard.ingress_port: ternary @name("port");
+            fields.from_host: ternary @name("from_host");
+            hdr.ethernet.ether_type: ternary @name("eth_type");
+            fields.ip_src: ternary @name("ip_src");
+            fields.ip_dst: ternary @name("ip_dst");
+            fields.ip_proto: ternary @name("ip_proto");
+            fields.ip_fragment: ternary @name("ip_fragment");
+            fields.port_src: range @name("port_src");
+            fields.port_dst: range @name("port_dst");
+        }
+        actions = { send; drop; }
+        const default_action = drop();
+        counters = routed;
+        size = 16384;
+    }
+
+    table route_ipv6 {
+        key = { hdr.ipv6.dst: exact @name("ipv6_dst"); }
+        actions = { send; drop; }
+        const default_action = drop();
+        counters = routed_ipv6;
+        size = 16384;
+    }
+
+    apply {
+        admit.apply();
+        if (fields.to_steer) {
+            steer.apply();
+        }
+        if (fields.to_return) {
+            if (hdr.ipv4.ttl < 2) {
+                drop();
+                exit;
+            }
+            decrement_ttl();
+        }
+        if (fields.to_split) {
+            split.apply();
+        }
+        if (fields.to_route) {
+            if (hdr.ipv6.isValid()) {
+                route_ipv6.apply();
+            } else {
+                route.apply();
+            }
+        }
+    }
+}
+
+control Egress(inout headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
+    // The metadata word of the tag stays.
+    action set_hop(bit<16> hop) {
+        hdr.ethernet.dst[31:16] = hop;
+    }
+
+    table copies {
+        key = {
+            standard.mcast_grp: exact @name("group");
+            standard.egress_rid: exact @name("copy");
+        }
+        actions = { set_hop; @defaultonly NoAction; }
+        const default_action = NoAction();
+        size = 16384;
+    }
+
+    apply {
+        if (standard.mcast_grp != 0) {
+            copies.apply();
+        }
+    }
+}
+
+control ComputeChecksums(inout headers_t hdr, inout fields_t fields) {
+    apply { }
+}
+
+control Deparse(packet_out packet, in headers_t hdr) {
+    apply {
+        packet.emit(hdr);
+    }
+}
+
+V1Switch(Parse(), VerifyChecksums(), Ingress(), Egress(), ComputeChecksums(), Deparse()) main;

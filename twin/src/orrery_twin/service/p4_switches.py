@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in P4 switches: one process for each, between the interfaces of its ports. Its agent programs it."""
+
+import asyncio
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from orrery_twin.adapters.control_socket import ControlHung, ControlRefused, ControlSilent, ask
+from orrery_twin.adapters.process import BoundedLog
+from orrery_twin.domain.topology import BuildPlan, SwitchPlan
+from orrery_twin.service.directories import Directories
+from orrery_twin.service.hub import Hub
+from orrery_twin.service.supervisor import Supervised
+
+COMMAND_VARIABLE = "ORRERY_P4_SWITCH_COMMAND"
+PROGRAM = Path(__file__).resolve().parents[4] / "agents/build/p4/orrery-p4-switch"
+LOOK_INTERVAL_S = 0.5
+ANSWER_TIMEOUT_S = 2.0
+"""A process that is silent for longer counts as hung and is killed."""
+START_TIMEOUT_S = 5.0
+
+
+def program() -> list[str]:
+    return shlex.split(os.environ.get(COMMAND_VARIABLE, "")) or [str(PROGRAM)]
+
+
+def missing() -> str | None:
+    """Return why there are no P4 switches; None if there are."""
+    name = program()[0]
+    return None if shutil.which(name) else f"no program {name}"
+
+
+class P4Switch:
+    """A process that dies or hangs is restarted with the same ports, and without entries: its agent writes them."""
+
+    def __init__(self, plan: SwitchPlan, directory: Path, log: Path, hub: Hub, on_change: Callable[[], None]) -> None:
+        self.plan = plan
+        self._directory = directory
+        self._hub = hub
+        self._ports: list[dict[str, Any]] = []
+        self._refusal: str | None = None
+        self._process = Supervised(
+            "switch",
+            plan.id,
+            self._command,
+            namespace_of=None,
+            log=BoundedLog(log),
+            hub=hub,
+            on_change=on_change,
+        )
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def process(self) -> Supervised:
+        return self._process
+
+    @property
+    def address(self) -> str:
+        """Where P4Runtime is served."""
+        return f"unix:{self._directory / 'p4runtime.sock'}"
+
+    async def follow(self, ports: list[dict[str, Any]]) -> None:
+        """`ports`: number, name and interface of each. Waits until they are open, but not for long."""
+        self._ports = ports
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._process.start()
+        if self._task is None:
+            self._task = asyncio.create_task(self._keep())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(START_TIMEOUT_S):
+                while not await self._tell():
+                    await asyncio.sleep(0.01)
+
+    async def stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        await self._process.stop()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _command(self) -> list[str]:
+        addresses = ["--p4runtime", self.address, "--control", str(self._directory / "control.sock")]
+        return [*program(), "--device-id", str(self.plan.number), *addresses]
+
+    async def _keep(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_INTERVAL_S)
+            await self._tell()
+
+    async def _tell(self) -> bool:
+        """Send all ports each time: a process that was restarted has none. False if it does not accept them."""
+        try:
+            await ask(self._directory / "control.sock", "set_ports", {"ports": self._ports}, ANSWER_TIMEOUT_S)
+        except ControlHung as failure:
+            if pid := self._process.pid:
+                self._hub.event("switch.hung", self.plan.id, f"{failure}: killing it", "error")
+                os.kill(pid, signal.SIGKILL)
+        except ControlRefused as refusal:
+            if str(refusal) != self._refusal:
+                self._hub.event("switch.refused", self.plan.id, str(refusal), "error")
+            self._refusal = str(refusal)
+        except ControlSilent:
+            pass
+        else:
+            self._refusal = None
+            return True
+        return False
+
+
+class P4Switches:
+    """`switch` of an ID: None if it is none of them."""
+
+    def __init__(self, directories: Directories, hub: Hub, on_change: Callable[[], None]) -> None:
+        self._directories = directories
+        self._hub = hub
+        self._on_change = on_change
+        self._switches: dict[str, P4Switch] = {}
+
+    def switch(self, switch_id: str) -> P4Switch | None:
+        return self._switches.get(switch_id)
+
+    async def follow(self, built: BuildPlan) -> None:
+        """Run the switches of the network as built, with their ports, and no others."""
+        wanted = {switch.id: switch for switch in built.switches if switch.driver == "p4"}
+        for switch_id, switch in list(self._switches.items()):
+            if wanted.get(switch_id) != switch.plan:
+                await self._switches.pop(switch_id).stop()
+        for plan in wanted.values():
+            if plan.id not in self._switches:
+                self._switches[plan.id] = self._make(plan)
+        await asyncio.gather(*(switch.follow(_ports(built, switch.plan)) for switch in self._switches.values()))
+
+    def _make(self, plan: SwitchPlan) -> P4Switch:
+        directory = self._directories.run / "p4" / str(plan.number)
+        log = self._directories.state / "logs" / f"p4-switch-{plan.id}.log"
+        return P4Switch(plan, directory, log, self._hub, self._on_change)
+
+
+def _ports(built: BuildPlan, plan: SwitchPlan) -> list[dict[str, Any]]:
+    ends = [end for end, _ in built.ends_at(plan.id)]
+    return [{"number": end.port, "name": end.name, "interface": end.interface} for end in ends]

@@ -69,6 +69,8 @@ struct fields_t {
     bit<16> port_src;
     bit<16> port_dst;
     bit<1>  from_host;
+    bit<64> hash;
+    bit<64> rest;
     bit<16> flow_id;
     bit<32> split;
     // What is yet to be done.
@@ -78,7 +80,7 @@ struct fields_t {
     bool    to_return;
 }
 
-parser Parse(packet_in packet, out headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
+parser ParseFrame(packet_in packet, out headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
     state start {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
@@ -136,7 +138,35 @@ control VerifyChecksums(inout headers_t hdr, inout fields_t fields) {
     apply { }
 }
 
-control Ingress(inout headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
+// The finalizer of splitmix64. Each step is a table of its own: in one action the compiler would put the expression of
+// every step into the next, twice.
+control Mix(inout bit<64> x) {
+    action fold_30() {
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    }
+
+    action fold_27() {
+        x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    }
+
+    action fold_31() {
+        x = x ^ (x >> 31);
+    }
+
+    @hidden table step_1 { actions = { fold_30; } const default_action = fold_30(); }
+    @hidden table step_2 { actions = { fold_27; } const default_action = fold_27(); }
+    @hidden table step_3 { actions = { fold_31; } const default_action = fold_31(); }
+
+    apply {
+        step_1.apply();
+        step_2.apply();
+        step_3.apply();
+    }
+}
+
+control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
+    Mix() mix_addresses;
+    Mix() mix_rest;
     direct_counter(CounterType.packets_and_bytes) admitted;
     direct_counter(CounterType.packets_and_bytes) steered;
     direct_counter(CounterType.packets_and_bytes) shared;
@@ -147,21 +177,11 @@ control Ingress(inout headers_t hdr, inout fields_t fields, inout standard_metad
         mark_to_drop(standard);
     }
 
-    // The finalizer of splitmix64.
-    action mix(inout bit<64> x) {
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-        x = x ^ (x >> 31);
-    }
-
-    // `flow_id` is H(f) of the fields under the masks (E2 3.4.4), the same as on every server; `split` tells whose ranges
-    // are looked up.
+    // `flow_id` will be H(f) of the fields under the masks (E2 3.4.4), the same as on every server; `split` tells whose
+    // ranges are looked up.
     action hash_flow(bit<32> split, bit<64> addresses_mask, bit<64> rest_mask) {
-        bit<64> h = ((fields.ip_src ++ fields.ip_dst) & addresses_mask) + 0x9e3779b97f4a7c15;
-        mix(h);
-        h = h ^ (((24w0 ++ fields.ip_proto ++ fields.port_src ++ fields.port_dst) & rest_mask) + 0x7f4a7c15);
-        mix(h);
-        fields.flow_id = h[63:48];
+        fields.hash = ((fields.ip_src ++ fields.ip_dst) & addresses_mask) + 0x9e3779b97f4a7c15;
+        fields.rest = ((24w0 ++ fields.ip_proto ++ fields.port_src ++ fields.port_dst) & rest_mask) + 0x7f4a7c15;
         fields.split = split;
         fields.to_split = true;
     }
@@ -287,6 +307,10 @@ control Ingress(inout headers_t hdr, inout fields_t fields, inout standard_metad
             decrement_ttl();
         }
         if (fields.to_split) {
+            mix_addresses.apply(fields.hash);
+            fields.hash = fields.hash ^ fields.rest;
+            mix_rest.apply(fields.hash);
+            fields.flow_id = fields.hash[63:48];
             split.apply();
         }
         if (fields.to_route) {
@@ -299,7 +323,7 @@ control Ingress(inout headers_t hdr, inout fields_t fields, inout standard_metad
     }
 }
 
-control Egress(inout headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
+control Copy(inout headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
     // The metadata word of the tag stays.
     action set_hop(bit<16> hop) {
         hdr.ethernet.dst[31:16] = hop;
@@ -326,10 +350,10 @@ control ComputeChecksums(inout headers_t hdr, inout fields_t fields) {
     apply { }
 }
 
-control Deparse(packet_out packet, in headers_t hdr) {
+control DeparseFrame(packet_out packet, in headers_t hdr) {
     apply {
         packet.emit(hdr);
     }
 }
 
-V1Switch(Parse(), VerifyChecksums(), Ingress(), Egress(), ComputeChecksums(), Deparse()) main;
+V1Switch(ParseFrame(), VerifyChecksums(), Steer(), Copy(), ComputeChecksums(), DeparseFrame()) main;

@@ -16,6 +16,10 @@ import type { HeldFlow } from './ofctl.js';
 export type PortNumbers = ReadonlyMap<string, number>;
 
 const TABLE: Record<SwitchTable, number> = { admit: 0, steer: 1, route: 2, keep: 3, split: 4 };
+const FAMILIES = new Map([
+  [0x0800, 'ip'],
+  [0x86dd, 'ipv6'],
+]);
 const PROTOCOL_NAMES = new Map([
   [6, 'tcp'],
   [17, 'udp'],
@@ -89,7 +93,7 @@ function matchText({ match }: SwitchEntry, ports: PortNumbers): string[] {
   const { port, ipv6_dst, fields } = match;
   const parts: string[] = [];
   const protocol = exact(fields['ip.proto'], 0xff);
-  const family = { 2048: 'ip', 34525: 'ipv6' }[exact(fields['eth.type'], 0xffff) ?? 0];
+  const family = FAMILIES.get(exact(fields['eth.type'], 0xffff) ?? 0);
   if (family !== undefined) parts.push((family === 'ip' && PROTOCOL_NAMES.get(protocol ?? -1)) || family);
   if (port !== undefined) parts.push(`in_port=${ports.get(port)}`);
   if (ipv6_dst !== undefined) parts.push(`ipv6_dst=${ipv6_dst}`);
@@ -105,8 +109,8 @@ function fieldText(field: SwitchField, one: FieldMatch): string[] {
   ];
   switch (field) {
     case 'eth.type':
-      // Without this, Open vSwitch compares the EtherType behind a VLAN tag.
-      return ['vlan_tci=0x0000/0x1000'];
+      // Without the first, Open vSwitch compares the EtherType behind a VLAN tag.
+      return ['vlan_tci=0x0000/0x1000', ...(FAMILIES.has(value) ? [] : [`dl_type=0x${value.toString(16)}`])];
     case 'eth.src':
       return [`dl_src=${mac(value)}/${mac(mask)}`];
     case 'eth.dst':

@@ -1,0 +1,84 @@
+import type { SwitchSpec } from '@orrery/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { SWITCH_DRIVERS } from '../switch/switch-drivers.js';
+import { exchange, SWITCH_LABS, type SwitchLab } from '../testing/switch-lab.js';
+import { outcome, type Sent } from '../testing/switch-oracle.js';
+import { ENDS, frameOf, PACKETS, PORTS, PROGRAM, specOf } from '../testing/switch-programs.js';
+import type { SwitchDriver } from './switch-driver.js';
+
+const RUNS = 25;
+const LIMIT_MS = 120_000;
+
+describe.each(SWITCH_LABS)('the switch driver $kind', ({ kind, missing, knowsFlowHash, setUp }) => {
+  const { abilities } = SWITCH_DRIVERS.find((one) => one.kind === kind)!;
+  const put = async (spec: SwitchSpec, { driver }: SwitchLab, to: SwitchDriver = driver) =>
+    to.apply(spec, await to.ports(PORTS));
+
+  it.skipIf(missing)(
+    `does with every frame what the specification says, and counts it${missing ? ` (${missing})` : ''}`,
+    async () => {
+      const lab = await setUp(PORTS);
+      let generation = 0;
+      await fc.assert(
+        fc.asyncProperty(PROGRAM, PACKETS, async (content, packets) => {
+          generation += 1;
+          const spec = specOf(content, abilities, generation);
+          await put(specOf({ steered: [], guards: [], hops: [], mirrored: [] }, abilities, 0), lab);
+          await put(spec, lab);
+          const before = await lab.driver.read();
+          expect(before.entries).toBe(spec.entries.length);
+          expect(before.drift).toEqual([]);
+          const frames = packets.map(frameOf);
+          const came = exchange(lab, PORTS, frames, ENDS);
+          const expected = frames.map(({ port, frame }) => outcome(spec, port, frame));
+          const wanted = expected.flatMap(({ sent }) => sent);
+          if (knowsFlowHash) expect(sorted(came)).toEqual(sorted(wanted));
+          else expect(sorted(came.map(untagged))).toEqual(sorted(wanted.map(untagged)));
+          await expect
+            .poll(async () => countsOf((await lab.driver.read()).counts, before.counts, spec), { timeout: 5000 })
+            .toEqual(takenOf(expected, frames, spec));
+        }),
+        { numRuns: RUNS, seed: 7, endOnFailure: true },
+      );
+    },
+    LIMIT_MS,
+  );
+});
+
+/** Where the switch's own hash chooses the target, and with it hop and port, all else is as it has to be. */
+function untagged({ frame }: Sent): Sent {
+  return { port: '', frame: Buffer.concat([Buffer.alloc(6), frame.subarray(6)]) };
+}
+
+function sorted(all: readonly Sent[]): string[] {
+  return all.map(({ port, frame }) => `${port} ${frame.toString('hex')}`).sort();
+}
+
+type Counts = ReadonlyMap<number, { readonly packets: number; readonly bytes: number }>;
+
+/** Packets and bytes of entries, by index; those of ranges together, because the hash may be the switch's own. */
+function countsOf(now: Counts, before: Counts, spec: SwitchSpec): Record<string, number[]> {
+  const sums: Record<string, number[]> = {};
+  for (const [index, { packets, bytes }] of now) {
+    const { packets: p = 0, bytes: b = 0 } = before.get(index) ?? {};
+    add(sums, nameOf(index, spec), packets - p, bytes - b);
+  }
+  return sums;
+}
+
+function takenOf(outcomes: readonly { taken: readonly number[] }[], frames: readonly Sent[], spec: SwitchSpec) {
+  const sums: Record<string, number[]> = {};
+  for (const [i, { taken }] of outcomes.entries())
+    for (const index of taken) add(sums, nameOf(index, spec), 1, frames[i]!.frame.length);
+  for (const { port, frame } of ENDS)
+    for (const index of outcome(spec, port, frame).taken) add(sums, nameOf(index, spec), 2, 2 * frame.length);
+  return sums;
+}
+
+const nameOf = (index: number, spec: SwitchSpec) => (spec.entries[index]!.table === 'split' ? 'split' : String(index));
+
+function add(sums: Record<string, number[]>, name: string, packets: number, bytes: number): void {
+  const [p = 0, b = 0] = sums[name] ?? [];
+  if (packets > 0) sums[name] = [p + packets, b + bytes];
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { SwitchDriver } from '../drivers/switch-driver.js';
+import { switchP4 } from '../drivers/switch-p4/switch-p4.js';
+import { PACKAGE_ROOT } from '../package-root.js';
+import { scratchDirectory, until } from './scratch.js';
+
+const PROGRAM = process.env.ORRERY_P4_SWITCH ?? join(PACKAGE_ROOT, '../build/p4/orrery-p4-switch');
+
+/** Why the built-in P4 switch cannot run here; null if it can. */
+export function p4Missing(): string | null {
+  if (process.getuid?.() !== 0) return 'needs root for network namespaces';
+  for (const needed of [PROGRAM, join(PACKAGE_ROOT, 'generated/p4runtime.json')])
+    if (!existsSync(needed)) return `needs ${needed}`;
+  return null;
+}
+
+let labs = 0;
+
+/** A built-in P4 switch in its own network namespace. */
+export class P4Lab {
+  readonly namespace = `p4v${process.pid}-${labs++}`;
+  readonly directory = scratchDirectory();
+  readonly socket = join(this.directory, 'p4runtime.sock');
+  private readonly ports: string[] = [];
+  private process: ChildProcess | null = null;
+
+  constructor() {
+    onTestFinished(() => this.tearDown());
+  }
+
+  get pid(): number {
+    return this.process!.pid!;
+  }
+
+  make(): SwitchDriver {
+    const ports = Object.fromEntries(this.ports.map((name, i) => [name, { number: i + 1 }]));
+    return switchP4.make({ p4runtime: `unix:${this.socket}`, device_id: 1, ports, software: 'built-in P4 switch' });
+  }
+
+  /** Creates ports with these names, each one end of a cable whose other end is `<name>-far`. */
+  async setUp(ports: readonly string[]): Promise<void> {
+    execFileSync('ip', ['netns', 'add', this.namespace]);
+    this.run('ip', 'link', 'set', 'lo', 'up');
+    for (const port of ports) {
+      this.run('ip', 'link', 'add', port, 'type', 'veth', 'peer', 'name', `${port}-far`);
+      for (const end of [port, `${port}-far`]) this.run('ip', 'link', 'set', 'dev', end, 'addrgenmode', 'none', 'up');
+      this.ports.push(port);
+    }
+    await this.start();
+  }
+
+  async start(): Promise<void> {
+    const args = ['--device-id', '1', '--p4runtime', `unix:${this.socket}`];
+    args.push('--control', join(this.directory, 'control.sock'));
+    for (const [i, port] of this.ports.entries()) args.push('--port', `${i + 1}@${port}`);
+    const process = spawn('ip', ['netns', 'exec', this.namespace, PROGRAM, ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.process = process;
+    let said = '';
+    process.stdout.on('data', (chunk) => {
+      said += chunk;
+    });
+    await until('the switch runs', () => {
+      if (process.exitCode !== null) throw new Error(`the switch exited with ${process.exitCode}`);
+      return said.includes('orrery-p4-switch runs');
+    });
+  }
+
+  async kill(): Promise<void> {
+    const { process } = this;
+    process!.kill('SIGKILL');
+    await until('the switch ends', () => process!.exitCode !== null || process!.signalCode !== null);
+  }
+
+  run(program: string, ...args: string[]): string {
+    return execFileSync('ip', ['netns', 'exec', this.namespace, program, ...args], { timeout: 20_000 }).toString();
+  }
+
+  private async tearDown(): Promise<void> {
+    if (this.process) await this.kill();
+    execFileSync('ip', ['netns', 'del', this.namespace]);
+  }
+}

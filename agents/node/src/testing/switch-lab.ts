@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { SwitchDriver } from '../drivers/switch-driver.js';
+import { switchOvs } from '../drivers/switch-ovs/switch-ovs.js';
+import { OvsLab, ovsMissing } from './ovs-lab.js';
+import { P4Lab, p4Missing } from './p4-lab.js';
+import type { Sent } from './switch-oracle.js';
+
+/** A switch of its own in a network namespace, with cables whose other ends are `<port>-far`. */
+export interface SwitchLab {
+  readonly driver: SwitchDriver;
+  /** Another agent's driver for the same switch. */
+  make(): SwitchDriver;
+  run(program: string, ...args: string[]): string;
+  readonly namespace: string;
+}
+
+export interface SwitchLabKind {
+  readonly kind: string;
+  /** Why it cannot run here; null if it can. */
+  readonly missing: string | null;
+  /** Shares flows out by the hash of the engines. */
+  readonly knowsFlowHash: boolean;
+  setUp(ports: readonly string[]): Promise<SwitchLab>;
+}
+
+export const SWITCH_LABS: readonly SwitchLabKind[] = [
+  {
+    kind: 'ovs',
+    missing: ovsMissing(),
+    knowsFlowHash: false,
+    async setUp(ports) {
+      const lab = new OvsLab();
+      await lab.setUp(ports);
+      const make = () => switchOvs.make({ bridge: lab.bridge, run_dir: lab.run_dir, ports: {} });
+      return { driver: make(), make, run: (...args) => lab.run(...args), namespace: lab.namespace };
+    },
+  },
+  {
+    kind: 'p4',
+    missing: p4Missing(),
+    knowsFlowHash: true,
+    async setUp(ports) {
+      const lab = new P4Lab();
+      await lab.setUp(ports);
+      return {
+        driver: lab.make(),
+        make: () => lab.make(),
+        run: (...args) => lab.run(...args),
+        namespace: lab.namespace,
+      };
+    },
+  },
+];
+
+const EXCHANGE = join(import.meta.dirname, 'exchange.py');
+
+/** Sends frames into ports and returns what comes out. `ends`: frames that come out for sure, one for each port that is sent to. */
+export function exchange(
+  lab: SwitchLab,
+  ports: readonly string[],
+  frames: readonly Sent[],
+  ends: readonly Sent[],
+): Sent[] {
+  const text = (all: readonly Sent[]) => all.map(({ port, frame }) => [port, frame.toString('hex')]);
+  const answer = execFileSync('ip', ['netns', 'exec', lab.namespace, '/usr/bin/python3', EXCHANGE, ...ports], {
+    input: JSON.stringify({ frames: text(frames), ends: text(ends) }),
+    timeout: 60_000,
+  });
+  const came = JSON.parse(answer.toString()) as [string, string][];
+  return came.map(([port, frame]) => ({ port, frame: Buffer.from(frame, 'hex') }));
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { programs, stale } from './p4.mjs';
+
+test('every P4 program is compiled from its source as it is now: npm run build:p4', () => {
+  assert.ok(programs().includes('fabric'));
+  assert.deepEqual(stale(), []);
+});
+
+test('compiled programs name no path of the machine that compiled them', () => {
+  for (const name of programs())
+    for (const ending of ['.json', '.p4info.txtpb']) {
+      const text = readFileSync(new URL(`../twin/p4/${name}${ending}`, import.meta.url), 'utf8');
+      assert.doesNotMatch(text, /"[^"]*\/(home|root|tmp|usr|work)\//, `${name}${ending}`);
+    }
+});

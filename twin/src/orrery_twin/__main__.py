@@ -14,6 +14,7 @@ from aiohttp import web
 from orrery_twin.adapters.board_build import BoardBuild
 from orrery_twin.adapters.capabilities import probe_all
 from orrery_twin.adapters.docker_daemons import DockerDaemons
+from orrery_twin.adapters.p4_software import SOFTWARE
 from orrery_twin.adapters.process import run
 from orrery_twin.api.app import Services, make_app
 from orrery_twin.contract.models import Capability
@@ -26,7 +27,6 @@ from orrery_twin.service.delay_lines import missing as no_delay_lines
 from orrery_twin.service.directories import Directories
 from orrery_twin.service.faults import Faults
 from orrery_twin.service.hub import Hub
-from orrery_twin.service.p4_switches import missing as no_p4_switches
 from orrery_twin.service.pcaps import Pcaps
 from orrery_twin.service.twin import Twin
 
@@ -41,7 +41,12 @@ async def serve(directories: Directories, cgroup: str) -> None:
     daemons = DockerDaemons.of_machine(directories.state, cgroup)
     containers = Containers(daemons, directories, hub, daemons.missing() or _no_limits(capabilities["cgroup-cpu"]))
     containers.start()
-    machine = Machine(no_delay_lines(), _no_ipv6(), no_p4_switches(), boards.slots_of_profile())
+    machine = Machine(
+        no_delay_lines(),
+        _no_ipv6(),
+        {driver: software.missing() for driver, software in SOFTWARE.items()},
+        boards.slots_of_profile(),
+    )
     twin = Twin(directories, hub, machine, boards, containers)
     pcaps = Pcaps(directories.state / "pcaps")
 

@@ -10,7 +10,12 @@ from orrery_twin.domain.refusal import Refused
 from orrery_twin.domain.topology import Machine, further_mac, plan_build, port_interfaces, server_mac
 
 Rack = dict[str, Any]
-MACHINE = Machine(no_delay_line="none", no_ipv6=None, no_p4=None, slots_of_profile={"de5": 2, "onetcard": 1})
+MACHINE = Machine(
+    no_delay_line="none",
+    no_ipv6=None,
+    no_driver={"p4": "no program", "bmv2": "no program"},
+    slots_of_profile={"de5": 2, "onetcard": 1},
+)
 
 
 def test_the_rack_gets_numbered_ports_and_addresses(rack: Rack) -> None:

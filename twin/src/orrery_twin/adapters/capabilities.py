@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from orrery_twin.adapters.board_build import BoardBuild
+from orrery_twin.adapters.p4_software import SOFTWARE
 from orrery_twin.adapters.process import CommandFailed, run
 from orrery_twin.contract.models import Capability
 
@@ -29,7 +30,6 @@ async def probe_all(board_build: BoardBuild, no_delay_lines: str | None) -> list
     cgroup, cgroup_detail = _cpu_cgroup()
     realtime = await _succeeds(["chrt", "-r", "10", "true"])
     bfdd = shutil.which("bfdd") or (Path("/usr/lib/frr/bfdd").exists() and "/usr/lib/frr/bfdd")
-    bmv2 = shutil.which("simple_switch_grpc")
     return [
         _capability(
             "kernel-ovs",
@@ -73,15 +73,24 @@ async def probe_all(board_build: BoardBuild, no_delay_lines: str | None) -> list
         ),
         _capability("tun", "TUN/TAP devices", tun, "/dev/net/tun", None),
         _capability("bfdd", "BFD daemon", bool(bfdd), str(bfdd or "bfdd of FRR"), "BFD of Open vSwitch"),
-        _capability(
-            "bmv2",
-            "P4 reference switch",
-            bool(bmv2),
-            bmv2 or "simple_switch_grpc",
-            "the ovs switch driver",
-        ),
+        _p4_switch("p4-switch", "Built-in P4 switch", "p4"),
+        _p4_switch("bmv2", "P4 reference switch (BMv2)", "bmv2"),
         _boards(board_build),
     ]
+
+
+def _p4_switch(capability: str, title: str, driver: str) -> Capability:
+    missing = SOFTWARE[driver].missing()
+    return Capability(
+        id=capability,
+        title=title,
+        where="twin",
+        available=missing is None,
+        detail=missing or f"switches of the driver {driver}",
+        fallback=f"switches of other drivers: an infrastructure with the driver {driver} is refused"
+        if missing
+        else None,
+    )
 
 
 def _boards(build: BoardBuild) -> Capability:

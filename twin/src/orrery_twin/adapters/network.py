@@ -15,6 +15,7 @@ from mininet.node import Node as MininetNode
 
 from orrery_twin.adapters import bridges
 from orrery_twin.adapters.interfaces import NO_IPV6, add_script, address_script, end_script, remove_script
+from orrery_twin.adapters.p4_software import SOFTWARE
 from orrery_twin.adapters.process import CommandFailed, run
 from orrery_twin.domain.changes import Element, Verb
 from orrery_twin.domain.shaping import reshape_script
@@ -118,7 +119,9 @@ class Network:
 
     async def _configure(self, link: LinkPlan) -> None:
         # Data planes of servers and P4 switches take single frames only.
-        as_on_a_wire = self._kind_of.get(link.far.node) == "server" or "p4" in (link.near.driver, link.far.driver)
+        as_on_a_wire = self._kind_of.get(link.far.node) == "server" or any(
+            end.driver in SOFTWARE for end in (link.near, link.far)
+        )
         for end in (link.near, link.far):
             namespace = self.pid_of[end.node] if end.port is None else None
             script = end_script(end, link.shape, as_on_a_wire)

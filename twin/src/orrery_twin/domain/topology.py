@@ -137,13 +137,14 @@ def further_mac(node_id: str, port: str) -> str:
 class Machine:
     """Capabilities of the machine.
 
-    `no_delay_line`, `no_ipv6`, `no_p4`: why links cannot have delay, jitter and loss, nodes no IPv6 addresses, and
-    switches not the driver p4; None if they can. `slots_of_profile`: the known board profiles, with their slots.
+    `no_delay_line`, `no_ipv6`: why links cannot have delay, jitter and loss, and nodes no IPv6 addresses; None if they
+    can. `no_driver`: the same of each driver of switches that may be missing. `slots_of_profile`: the known board
+    profiles, with their slots.
     """
 
     no_delay_line: str | None
     no_ipv6: str | None
-    no_p4: str | None
+    no_driver: Mapping[str, str | None]
     slots_of_profile: Mapping[str, int]
 
 
@@ -152,7 +153,7 @@ def plan_build(infrastructure: Infrastructure, machine: Machine, built: BuildPla
 
     Raises Refused, naming every field at fault, if the twin cannot emulate the infrastructure.
     """
-    faults = [*topology_faults(infrastructure, machine.no_delay_line, machine.no_ipv6, machine.no_p4)]
+    faults = [*topology_faults(infrastructure, machine.no_delay_line, machine.no_ipv6, machine.no_driver)]
     faults += board_faults(infrastructure, machine.slots_of_profile)
     if faults:
         raise Refused("the twin cannot emulate this infrastructure", faults)

@@ -21,12 +21,15 @@ LINE_FIELDS = ("delay_us", "jitter_us", "loss")
 
 
 def topology_faults(
-    infrastructure: Infrastructure, no_delay_line: str | None, no_ipv6: str | None, no_p4: str | None
+    infrastructure: Infrastructure,
+    no_delay_line: str | None,
+    no_ipv6: str | None,
+    no_driver: Mapping[str, str | None],
 ) -> Iterator[FieldFault]:
-    """`no_delay_line`, `no_ipv6`, `no_p4`: why the machine has none."""
+    """`no_delay_line`, `no_ipv6`, `no_driver`: why the machine has none."""
     return chain(
         _identity_faults(infrastructure),
-        _node_faults(infrastructure, no_p4),
+        _node_faults(infrastructure, no_driver),
         _address_faults(infrastructure, no_ipv6),
         _link_faults(infrastructure, no_delay_line),
         _reach_faults(infrastructure),
@@ -59,10 +62,9 @@ def _repeats(kind: str, field: str, values: list[str]) -> Iterator[FieldFault]:
         seen.add(value)
 
 
-def _node_faults(infrastructure: Infrastructure, no_p4: str | None) -> Iterator[FieldFault]:
-    no_driver = {"ovs": None, "p4": no_p4, "bmv2": "the twin cannot run it yet"}
+def _node_faults(infrastructure: Infrastructure, no_driver: Mapping[str, str | None]) -> Iterator[FieldFault]:
     for index, switch in enumerate(infrastructure.switches):
-        if switch.origin == "twin" and (reason := no_driver[switch.driver]) is not None:
+        if switch.origin == "twin" and (reason := no_driver.get(switch.driver)) is not None:
             place = pointer("infrastructure", "switches", index, "driver")
             yield FieldFault(place, f"driver {switch.driver} is not available here ({reason}): use ovs")
     for index, host in enumerate(infrastructure.hosts):

@@ -1,39 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in P4 switches: one process for each, between the interfaces of its ports. Its agent programs it."""
+"""P4 switches: one process for each, between the interfaces of its ports. Its agent programs it."""
 
 import asyncio
 import os
-import shlex
 import shutil
 import signal
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from orrery_twin.adapters.control_socket import ControlHung, ControlRefused, ControlSilent, ask
+from orrery_twin.adapters.p4_software import SOFTWARE, P4Place, Ports
 from orrery_twin.adapters.process import BoundedLog
 from orrery_twin.domain.topology import BuildPlan, SwitchPlan
 from orrery_twin.service.directories import Directories
 from orrery_twin.service.hub import Hub
 from orrery_twin.service.supervisor import Supervised
 
-COMMAND_VARIABLE = "ORRERY_P4_SWITCH_COMMAND"
-PROGRAM = Path(__file__).resolve().parents[4] / "agents/build/p4/orrery-p4-switch"
 LOOK_INTERVAL_S = 0.5
 ANSWER_TIMEOUT_S = 2.0
 """A process that is silent for longer counts as hung and is killed."""
 START_TIMEOUT_S = 5.0
-
-
-def program() -> list[str]:
-    return shlex.split(os.environ.get(COMMAND_VARIABLE, "")) or [str(PROGRAM)]
-
-
-def missing() -> str | None:
-    """Return why there are no P4 switches; None if there are."""
-    name = program()[0]
-    return None if shutil.which(name) else f"no program {name}"
 
 
 class P4Switch:
@@ -41,14 +28,15 @@ class P4Switch:
 
     def __init__(self, plan: SwitchPlan, directory: Path, log: Path, hub: Hub, on_change: Callable[[], None]) -> None:
         self.plan = plan
-        self._directory = directory
+        self.place = P4Place(directory, plan.number)
+        self._software = SOFTWARE[plan.driver]
         self._hub = hub
-        self._ports: list[dict[str, Any]] = []
+        self._ports: Ports = []
         self._refusal: str | None = None
-        self._process = Supervised(
+        self.process = Supervised(
             "switch",
             plan.id,
-            self._command,
+            lambda: self._software.command(self.place, self._ports),
             namespace_of=None,
             log=BoundedLog(log),
             hub=hub,
@@ -56,20 +44,15 @@ class P4Switch:
         )
         self._task: asyncio.Task[None] | None = None
 
-    @property
-    def process(self) -> Supervised:
-        return self._process
-
-    @property
-    def address(self) -> str:
-        """Where P4Runtime is served."""
-        return f"unix:{self._directory / 'p4runtime.sock'}"
-
-    async def follow(self, ports: list[dict[str, Any]]) -> None:
-        """`ports`: number, name and interface of each. Waits until they are open, but not for long."""
+    async def follow(self, ports: Ports) -> None:
+        """Wait until the ports are open, but not for long."""
+        if ports != self._ports and not self._software.has_control:
+            await self.process.stop()
         self._ports = ports
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._process.start()
+        self.place.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.process.start()
+        if not self._software.has_control:
+            return
         if self._task is None:
             self._task = asyncio.create_task(self._keep())
         with suppress(TimeoutError):
@@ -82,12 +65,8 @@ class P4Switch:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
-        await self._process.stop()
-        shutil.rmtree(self._directory, ignore_errors=True)
-
-    def _command(self) -> list[str]:
-        addresses = ["--p4runtime", self.address, "--control", str(self._directory / "control.sock")]
-        return [*program(), "--device-id", str(self.plan.number), *addresses]
+        await self.process.stop()
+        shutil.rmtree(self.place.directory, ignore_errors=True)
 
     async def _keep(self) -> None:
         while True:
@@ -97,9 +76,9 @@ class P4Switch:
     async def _tell(self) -> bool:
         """Send all ports each time: a process that was restarted has none. False if it does not accept them."""
         try:
-            await ask(self._directory / "control.sock", "set_ports", {"ports": self._ports}, ANSWER_TIMEOUT_S)
+            await ask(self.place.control, "set_ports", {"ports": self._ports}, ANSWER_TIMEOUT_S)
         except ControlHung as failure:
-            if pid := self._process.pid:
+            if pid := self.process.pid:
                 self._hub.event("switch.hung", self.plan.id, f"{failure}: killing it", "error")
                 os.kill(pid, signal.SIGKILL)
         except ControlRefused as refusal:
@@ -115,8 +94,6 @@ class P4Switch:
 
 
 class P4Switches:
-    """`switch` of an ID: None if it is none of them."""
-
     def __init__(self, directories: Directories, hub: Hub, on_change: Callable[[], None]) -> None:
         self._directories = directories
         self._hub = hub
@@ -128,7 +105,7 @@ class P4Switches:
 
     async def follow(self, built: BuildPlan) -> None:
         """Run the switches of the network as built, with their ports, and no others."""
-        wanted = {switch.id: switch for switch in built.switches if switch.driver == "p4"}
+        wanted = {switch.id: switch for switch in built.switches if switch.driver in SOFTWARE}
         for switch_id, switch in list(self._switches.items()):
             if wanted.get(switch_id) != switch.plan:
                 await self._switches.pop(switch_id).stop()
@@ -143,6 +120,6 @@ class P4Switches:
         return P4Switch(plan, directory, log, self._hub, self._on_change)
 
 
-def _ports(built: BuildPlan, plan: SwitchPlan) -> list[dict[str, Any]]:
+def _ports(built: BuildPlan, plan: SwitchPlan) -> Ports:
     ends = [end for end, _ in built.ends_at(plan.id)]
     return [{"number": end.port, "name": end.name, "interface": end.interface} for end in ends]

@@ -67,7 +67,7 @@ class SwitchAgent:
             return {**common, "bridge": plan.bridge, "ports": interfaces}
         numbers = {end.interface: end.port for end, _ in built.ends_at(plan.id)}
         ports = {name: {"number": numbers[each], "interface": each} for name, each in interfaces.items()}
-        return {**common, "p4runtime": switch.address, "device_id": plan.number, "ports": ports}
+        return {**common, "p4runtime": switch.place.p4runtime, "device_id": plan.number, "ports": ports}
 
     def _command(self) -> list[str]:
         self._state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)

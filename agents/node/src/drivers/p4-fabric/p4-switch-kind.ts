@@ -1,0 +1,84 @@
+import { resolve } from 'node:path';
+import { DIRECT_ATTRIBUTES, type DirectAttribute, type SwitchAbilities } from '@orrery/contract';
+import { z } from 'zod';
+import { PACKAGE_ROOT } from '../../package-root.js';
+import { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
+import type { SwitchDriverKind } from '../switch-driver.js';
+import { FabricProgram } from './fabric-program.js';
+import { P4Switch } from './p4-switch.js';
+
+const masked = { kind: 'mask', negation: false } as const;
+const exact = { kind: 'exact', negation: false } as const;
+const range = { kind: 'range', negation: false } as const;
+
+/** Size of each table of `twin/p4/fabric.p4`. */
+const TABLE_ENTRIES = 16_384;
+
+const ABILITIES: SwitchAbilities = {
+  match: {
+    'eth.src': masked,
+    'eth.dst': masked,
+    'eth.type': exact,
+    'ip.src': masked,
+    'ip.dst': masked,
+    'ip.proto': masked,
+    'ip.fragment': exact,
+    'port.src': range,
+    'port.dst': range,
+    from_host: exact,
+    flow_id: range,
+    split: exact,
+  },
+  groups: { select: [...DIRECT_ATTRIBUTES], all: true, fast_failover: false },
+  hashes: everyKey(DIRECT_ATTRIBUTES),
+  keep_flows: false,
+  ipv6: true,
+  meters: false,
+  mirror: false,
+  rewrite: ['eth.dst', 'ttl'],
+  table_entries: { admit: TABLE_ENTRIES, steer: TABLE_ENTRIES, split: TABLE_ENTRIES, route: TABLE_ENTRIES },
+  entries: TABLE_ENTRIES,
+};
+
+const Config = z.strictObject({
+  p4runtime: z
+    .string()
+    .regex(/^(unix:\/.+|[^\s:]+:\d{1,5}|\[[0-9a-f:]+\]:\d{1,5})$/, 'must be unix:/path or host:port'),
+  device_id: z.int().min(1).max(0xffff_ffff).default(1),
+  ports: z.record(
+    z.string(),
+    z.strictObject({
+      number: z.int().min(0).max(510).describe('of the program'),
+      interface: z
+        .string()
+        .optional()
+        .describe('on this machine; absent: the port is up as long as the switch answers'),
+    }),
+  ),
+  software: z.string().max(60).optional().describe('name and version of the switch'),
+});
+
+const FABRIC = resolve(PACKAGE_ROOT, '../../twin/p4/fabric');
+
+/** A kind of P4 switch that runs `fabric.p4`. `title`: what it is called where its configuration does not say. */
+export function p4SwitchKind(kind: string, title: string): SwitchDriverKind<typeof Config> {
+  return {
+    kind,
+    config: Config,
+    abilities: ABILITIES,
+    make: ({ p4runtime, device_id, ports, software = title }) =>
+      new P4Switch(
+        new P4RuntimeClient(p4runtime, String(device_id)),
+        new FabricProgram(FABRIC),
+        new Map(Object.entries(ports)),
+        software,
+      ),
+  };
+}
+
+/** Every set of the attributes, by the bits of its number. */
+function everyKey(attributes: readonly DirectAttribute[]): DirectAttribute[][] {
+  return Array.from({ length: 2 ** attributes.length - 1 }, (_, i) =>
+    attributes.filter((_attribute, bit) => ((i + 1) >> bit) % 2 === 1),
+  );
+}

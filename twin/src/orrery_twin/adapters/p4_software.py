@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that P4 switches run, by driver."""
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+P4_COMMAND_VARIABLE = "ORRERY_P4_SWITCH_COMMAND"
+P4_PROGRAM = Path(__file__).resolve().parents[4] / "agents/build/p4/orrery-p4-switch"
+BMV2_COMMAND_VARIABLE = "ORRERY_BMV2"
+FIRST_THRIFT_PORT = 9090
+PORTS_MAX = 510
+
+Ports = list[dict[str, Any]]
+"""Number, name and interface of each."""
+
+
+@dataclass(frozen=True)
+class P4Place:
+    """Where one switch has its sockets. `number`: its device, unlike that of every other switch."""
+
+    directory: Path
+    number: int
+
+    @property
+    def p4runtime(self) -> str:
+        return f"unix:{self.directory / 'p4runtime.sock'}"
+
+    @property
+    def control(self) -> Path:
+        return self.directory / "control.sock"
+
+
+class P4Software(Protocol):
+    """`has_control`: it takes its ports by a control socket while it runs; otherwise it is restarted with others."""
+
+    has_control: bool
+
+    def missing(self) -> str | None:
+        """Return why it cannot run here; None if it can."""
+
+    def command(self, place: P4Place, ports: Ports) -> list[str]: ...
+
+
+class BuiltIn:
+    has_control = True
+
+    def _program(self) -> list[str]:
+        return shlex.split(os.environ.get(P4_COMMAND_VARIABLE, "")) or [str(P4_PROGRAM)]
+
+    def missing(self) -> str | None:
+        name = self._program()[0]
+        return None if shutil.which(name) else f"no program {name}"
+
+    def command(self, place: P4Place, ports: Ports) -> list[str]:
+        addresses = ["--p4runtime", place.p4runtime, "--control", str(place.control)]
+        return [*self._program(), "--device-id", str(place.number), *addresses]
+
+
+class Bmv2:
+    """simple_switch_grpc. Its Thrift server has no address option: it is reached from within the twin only."""
+
+    has_control = False
+
+    def _program(self) -> list[str]:
+        return shlex.split(os.environ.get(BMV2_COMMAND_VARIABLE, ""))
+
+    def missing(self) -> str | None:
+        if not self._program():
+            return f"set {BMV2_COMMAND_VARIABLE} to simple_switch_grpc"
+        name = self._program()[0]
+        return None if shutil.which(name) else f"no program {name}"
+
+    def command(self, place: P4Place, ports: Ports) -> list[str]:
+        interfaces = [word for port in ports for word in ("-i", f"{port['number']}@{port['interface']}")]
+        general = ["--no-p4", "--device-id", str(place.number), "--log-level", "off"]
+        thrift = ["--thrift-port", str(FIRST_THRIFT_PORT + place.number)]
+        return [*self._program(), *general, *thrift, *interfaces, "--", "--grpc-server-addr", place.p4runtime]
+
+
+SOFTWARE: Mapping[str, P4Software] = {"p4": BuiltIn(), "bmv2": Bmv2()}

@@ -10,6 +10,7 @@ import {
 } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { type ShownState, shownState } from '../../shared/chain/nf-state.js';
+import { DRIVER_TITLES } from '../../shared/switches/switch-text.js';
 import { type BoardBox, boardBoxes, boardsHeight } from './boards.js';
 import type { Point } from './geometry.js';
 import type { RunningJoint } from './running-joints.js';
@@ -202,7 +203,7 @@ export function buildScene(
       id,
       kind: 'switch',
       title: title ?? id,
-      subtitle: driver === 'ovs' ? 'Open vSwitch' : driver,
+      subtitle: DRIVER_TITLES[driver],
       origin,
       role: null,
       addresses: [],

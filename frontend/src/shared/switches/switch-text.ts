@@ -1,4 +1,4 @@
-import type { SwitchState } from '@orrery/contract';
+import type { SwitchNode, SwitchState } from '@orrery/contract';
 import { countText } from '../format/number.js';
 import type { Status } from '../ui/status-badge.js';
 
@@ -20,3 +20,9 @@ export function installedText({ planned, observed }: SwitchState): string {
 /** Share of the switch's capacity that the planned entries use; null: nothing planned. */
 export const usedShare = ({ planned }: SwitchState): number | null =>
   planned && planned.available > 0 ? planned.entries / planned.available : null;
+
+export const DRIVER_TITLES: Readonly<Record<SwitchNode['driver'], string>> = {
+  ovs: 'Open vSwitch',
+  p4: 'P4, built in',
+  bmv2: 'P4, BMv2',
+};

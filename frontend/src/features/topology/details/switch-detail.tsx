@@ -1,6 +1,6 @@
 import type { NodeStatus, SwitchState } from '@orrery/contract';
 import { Link } from 'react-router';
-import { useSwitches } from '../../../shared/api/queries.js';
+import { useInfrastructure, useSwitches } from '../../../shared/api/queries.js';
 import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { installedText, switchHealth, usedShare } from '../../../shared/switches/switch-text.js';
@@ -9,6 +9,7 @@ import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import type { Target } from '../draw.js';
 import type { Scene, SceneNode } from '../model.js';
 import { agentFacts } from './agent-facts.js';
+import { DriverChoice } from './driver-choice.js';
 import { LinkList, LinkRates, linksOf, receivedKey } from './links-of-node.js';
 import { originFact } from './origin-fact.js';
 
@@ -22,11 +23,20 @@ interface SwitchDetailProps {
 export function SwitchDetail({ node, status, scene, onSelect }: SwitchDetailProps) {
   const links = linksOf(node, scene);
   const state = useSwitches().data?.find(({ id }) => id === node.id);
+  const defined = useInfrastructure().data?.switches.find(({ id }) => id === node.id);
   return (
     <>
       <Facts
         items={[
-          ...(state ? tableFacts(state) : [['Driver', node.subtitle] as const]),
+          [
+            'Driver',
+            defined?.origin === 'twin' ? (
+              <DriverChoice key={defined.driver} id={node.id} title={node.title} driver={defined.driver} />
+            ) : (
+              node.subtitle
+            ),
+          ],
+          ...(state ? tableFacts(state) : []),
           ...agentFacts(status),
           originFact(node.origin),
         ]}
@@ -51,7 +61,7 @@ function tableFacts(state: SwitchState) {
   const { description, planned, observed } = state;
   return [
     ['Table', <StatusBadge key="state" state={text} status={status} />],
-    ['Driver', [description?.driver, description?.software].filter(Boolean).join(', ') || '–'],
+    ['Software', description?.software ?? '–'],
     ['Entries installed', installedText(state)],
     ['Table used', planned ? `${quantityText('share', usedShare(state))} of ${countText(planned.available)}` : '–'],
     ['Repairs', countText(observed?.repairs)],

@@ -260,6 +260,7 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
     table split {
         key = {
             fields.split: exact @name("split");
+            hdr.ethernet.ether_type: ternary @name("eth_type");
             fields.flow_id: range @name("flow_id");
         }
         actions = { send; drop; }

@@ -195,6 +195,8 @@ const keyName = (field: string) => field.replace('.', '_');
 function keyField(field: SwitchField, one: FieldMatch): KeyField {
   if (one.not) throw new Error(`fabric.p4 does not match ${field} negated`);
   if ('lo' in one) return { lo: BigInt(one.lo), hi: BigInt(one.hi) };
+  // Wider than in the contract, for the splits of groups.
+  if (field === 'split') return exactly(one.value, 32);
   return { value: BigInt(one.value), mask: BigInt(one.mask) };
 }
 

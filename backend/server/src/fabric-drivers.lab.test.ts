@@ -1,0 +1,156 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ChainDefinition, Infrastructure, type SwitchNode } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RACK } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const P4_SWITCH = process.env.ORRERY_P4_SWITCH ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
+const needed = [
+  join(ROOT, 'agents/node/dist/agent.mjs'),
+  join(ROOT, 'agents/node/generated/p4runtime.json'),
+  process.env.ORRERY_ENGINE ?? join(ROOT, 'agents/build/engine/orrery-engine'),
+  P4_SWITCH,
+  '/usr/share/openvswitch/vswitch.ovsschema',
+].filter((path) => !existsSync(path));
+const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+/** Several times what a quiet machine needs. */
+const LIMIT_MS = 180_000;
+
+const CHAIN = ChainDefinition.parse({
+  name: 'watched',
+  title: 'Watched',
+  traffic_class: {
+    from: ['client-1', 'client-2'],
+    match: [{ attribute: 'ip.dst', value: '10.0.2.1/32' }],
+    rate_bps: 1_000_000,
+  },
+  nodes: [
+    { id: 'in', kind: 'ingress' },
+    { id: 'first', kind: 'nf', nf: 'monitor' },
+    { id: 'second', kind: 'nf', nf: 'monitor' },
+    { id: 'out', kind: 'egress' },
+  ],
+  edges: [
+    { id: 'e1', from: 'in', to: 'first' },
+    { id: 'e2', from: 'first', to: 'second' },
+    { id: 'e3', from: 'second', to: 'out' },
+  ],
+});
+
+const running = (driver: SwitchNode['driver']): Infrastructure =>
+  Infrastructure.parse({ ...RACK, switches: RACK.switches.map((one) => ({ ...one, driver })) });
+
+describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${missing})` : ''}`, () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    const env = {
+      ORRERY_TWIN: 'on',
+      ORRERY_TWIND: join(ROOT, 'twin/bin/twin-launcher'),
+      ORRERY_P4_SWITCH_COMMAND: P4_SWITCH,
+      ORRERY_STEP_TIMEOUT_MS: '20000',
+      ORRERY_AGENT_STALE_MS: '5000',
+    };
+    server = await TestServer.start({ env });
+  });
+  afterEach(() => server.stop());
+
+  async function change(driver: SwitchNode['driver']): Promise<void> {
+    const infrastructure = running(driver);
+    await server.api.call('putInfrastructure', { body: infrastructure });
+    await until(
+      `the switches run ${driver} and hold what is planned`,
+      async () => {
+        const { state } = await server.api.call('getTwin');
+        const { items } = await server.api.call('listSwitches', {});
+        return (
+          state?.phase === 'up' &&
+          items.length > 0 &&
+          items.every(
+            ({ description, planned, observed }) =>
+              description?.driver === driver &&
+              planned !== null &&
+              observed?.state === 'converged' &&
+              observed.generation === planned.generation &&
+              observed.entries === planned.entries,
+          )
+        );
+      },
+      60_000,
+    );
+  }
+
+  /** Probes of one second of every client; resolves when as many arrived as were sent. */
+  async function allArrive(): Promise<void> {
+    await until(
+      'a second of probes all arrive',
+      async () => {
+        const clients = ['client-1', 'client-2'];
+        for (const node of clients) {
+          const config = { to: 'web-1', rate_per_s: 100, duration_s: 1 };
+          await server.api.call('createApplication', { body: { id: `probe-${node}`, kind: 'probe', node, config } });
+        }
+        const figures: { sent: number; received: number }[] = [];
+        for (const node of clients) {
+          const params = { id: `probe-${node}` };
+          const status = async () => (await server.api.call('getApplication', { params })).status;
+          await until('the probes end', async () => (await status()).state === 'completed');
+          const metric = async (name: string) => (await status()).metrics.find((it) => it.name === name)!.value ?? 0;
+          figures.push({ sent: await metric('sent'), received: await metric('received') });
+          await server.api.request('deleteApplication', { params });
+        }
+        return figures.every(({ sent, received }) => sent > 10 && received === sent);
+      },
+      60_000,
+    );
+  }
+
+  /** Processes of P4 switches of this twin. */
+  function switches(): number[] {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((pid) => {
+        try {
+          const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+          return command.startsWith(`${P4_SWITCH}\0`) && command.includes(server.scratch.path) ? [Number(pid)] : [];
+        } catch {
+          return [];
+        }
+      });
+  }
+
+  it(
+    'is deployed unchanged, survives a switch that dies or hangs, and is led over to another driver',
+    async () => {
+      await change('p4');
+      const { id } = await server.api.call('createChain', { body: CHAIN });
+      const accepted = await server.api.call('createDeployment', { body: { chain_id: id } });
+      const done = await server.finished(accepted.id);
+      expect(done, done.error?.detail).toMatchObject({ state: 'COMPLETED' });
+      await server.api.call('createApplication', {
+        body: { id: 'echo', kind: 'probe-server', node: 'web-1', config: {} },
+      });
+      await allArrive();
+      const { items } = await server.api.call('listCounters', { query: { limit: 100 } });
+      expect(items.reduce((sum, { packets_in }) => sum + packets_in, 0)).toBeGreaterThan(20);
+
+      for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
+        const [pid] = switches();
+        process.kill(pid!, signal);
+        await until(
+          `another process after ${signal}`,
+          () => switches().length > 0 && !switches().includes(pid!),
+          30_000,
+        );
+        await allArrive();
+      }
+      for (const driver of ['ovs', 'p4'] as const) {
+        await change(driver);
+        await allArrive();
+      }
+    },
+    LIMIT_MS,
+  );
+});

@@ -7,7 +7,7 @@ import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-const P4_SWITCH = process.env.ORRERY_P4_SWITCH ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
+const P4_SWITCH = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
 const needed = [
   join(ROOT, 'agents/node/dist/agent.mjs'),
   join(ROOT, 'agents/node/generated/p4runtime.json'),
@@ -49,7 +49,6 @@ describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${
     const env = {
       ORRERY_TWIN: 'on',
       ORRERY_TWIND: join(ROOT, 'twin/bin/twin-launcher'),
-      ORRERY_P4_SWITCH_COMMAND: P4_SWITCH,
       ORRERY_STEP_TIMEOUT_MS: '20000',
       ORRERY_AGENT_STALE_MS: '5000',
     };

@@ -7,7 +7,7 @@ import { switchP4 } from '../drivers/switch-p4/switch-p4.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import { scratchDirectory, until } from './scratch.js';
 
-const PROGRAM = process.env.ORRERY_P4_SWITCH ?? join(PACKAGE_ROOT, '../build/p4/orrery-p4-switch');
+const PROGRAM = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(PACKAGE_ROOT, '../build/p4/switch/orrery-p4-switch');
 
 /** Why the built-in P4 switch cannot run here; null if it can. */
 export function p4Missing(): string | null {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 P4_COMMAND_VARIABLE = "ORRERY_P4_SWITCH_COMMAND"
-P4_PROGRAM = Path(__file__).resolve().parents[4] / "agents/build/p4/orrery-p4-switch"
+P4_PROGRAM = Path(__file__).resolve().parents[4] / "agents/build/p4/switch/orrery-p4-switch"
 BMV2_COMMAND_VARIABLE = "ORRERY_BMV2"
 FIRST_THRIFT_PORT = 9090
 PORTS_MAX = 510

@@ -122,6 +122,7 @@ export type AgentMessage = z.infer<typeof AgentMessage>;
 
 /**
  * The unified VNFM calls (HYPER III-A) that ask for an answer. `hold_flows` and `end_hold` go to the instance before a split.
+ * `arm_traces` and `read_traces` go to a switch, whose name takes the place of the instance.
  */
 export const AgentMethod = z.enum([
   'get_instance_state',
@@ -131,6 +132,8 @@ export const AgentMethod = z.enum([
   'release_flows',
   'hold_flows',
   'end_hold',
+  'arm_traces',
+  'read_traces',
 ]);
 export type AgentMethod = z.infer<typeof AgentMethod>;
 

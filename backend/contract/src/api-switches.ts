@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id, Name } from './common.js';
 import { pageOf } from './lifecycle.js';
+import { PacketTraces, TraceRequest } from './packet-trace.js';
 import { defineRoutes } from './route-definition.js';
 import { page, pageWith } from './route-parameters.js';
 import { SwitchTable } from './switch-spec.js';
@@ -54,5 +55,31 @@ export const SWITCH_ROUTES = defineRoutes({
     status: 200,
     response: pageOf(SwitchEntryState),
     problems: [404],
+  },
+  armTraces: {
+    method: 'POST',
+    path: '/switches/{id}/traces',
+    tag: 'switches',
+    summary: 'Have the next packets of a switch leave a trace of what the switch does with them',
+    role: 'operator',
+    params: byName,
+    body: TraceRequest,
+    status: 200,
+    response: PacketTraces,
+    problems: [404, 409],
+  },
+  listTraces: {
+    method: 'GET',
+    path: '/switches/{id}/traces',
+    tag: 'switches',
+    summary: 'List traces of packets, oldest first',
+    role: 'viewer',
+    params: byName,
+    query: z.strictObject({
+      after: z.coerce.number().int().min(0).default(0).describe('sequence number of the last trace that is known'),
+    }),
+    status: 200,
+    response: PacketTraces,
+    problems: [404, 409],
   },
 });

@@ -40,6 +40,7 @@ export * from './lifecycle.js';
 export * from './loops.js';
 export * from './nf-descriptor.js';
 export * from './node-spec.js';
+export * from './packet-trace.js';
 export * from './plan.js';
 export * from './plan-analysis.js';
 export * from './plan-options.js';

@@ -150,6 +150,7 @@ export const SwitchAbilities = z.strictObject({
   ipv6: z.boolean().describe('forwards by IPv6 destination'),
   meters: z.boolean(),
   mirror: z.boolean(),
+  traces: z.boolean().optional().describe('tells what it did with single packets; absent: no'),
   rewrite: z.array(z.enum(['eth.src', 'eth.dst', 'ttl'])),
   table_entries: z.partialRecord(SwitchTable, z.int().min(0)).describe('limit per table; absent: no limit of its own'),
   entries: z.int().min(0).nullable().describe('limit for all tables together; null: none'),

@@ -1,4 +1,4 @@
-import type { ObservedPort, SwitchAbilities, SwitchSpec } from '@orrery/contract';
+import type { ObservedPort, PacketTraces, SwitchAbilities, SwitchSpec, TraceRequest } from '@orrery/contract';
 import type { z } from 'zod';
 
 export interface EntryCount {
@@ -45,6 +45,14 @@ export interface SwitchDriver {
    */
   apply(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void>;
   read(): Promise<SwitchReading>;
+  /** Of a switch with the ability `traces`. Rejects with the reason if the switch refuses. */
+  readonly tracer?: PacketTracer;
+}
+
+export interface PacketTracer {
+  arm(request: TraceRequest): Promise<void>;
+  /** Those with a higher sequence number. */
+  read(after: number): Promise<PacketTraces>;
 }
 
 /** A kind of switch: a folder beside this file and a line in `switch/switch-drivers.ts`. */

@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { EVENTS, SwitchSpec } from '@orrery/contract';
+import { type AgentMethod, EVENTS, type PacketTraces, SwitchSpec, TraceRequest } from '@orrery/contract';
+import { z } from 'zod';
 import { DesiredStore } from '../desired-store.js';
 import { agentEvent, type Emit } from '../link/agent-event.js';
 import { CredentialStore } from '../link/credential-store.js';
@@ -13,6 +14,8 @@ import type { ConfiguredSwitch } from './switch-config.js';
 import { SwitchKeeper } from './switch-keeper.js';
 import type { SwitchOptions } from './switch-options.js';
 import { SwitchSampler } from './switch-samples.js';
+
+const Cursor = z.object({ after: z.int().min(0) });
 
 /** One switch: its keeper, its saved state and its own connection to the server. */
 export class SwitchAgent {
@@ -41,7 +44,7 @@ export class SwitchAgent {
       {
         hello: () => this.hello(),
         desired: (message, first) => this.desired(message, first),
-        call: ({ method }) => Promise.reject(new Error(`/method: a switch has no ${method}`)),
+        call: ({ method, params }) => this.call(method, params),
         invalid: (why) => this.emit('agent.bad-message', node, `Message from the server ignored: ${why}`, {}),
       },
     );
@@ -66,6 +69,15 @@ export class SwitchAgent {
     log(EVENTS[event].severity, `${event} ${subject}: ${message}`);
     this.link.event(agentEvent(event, subject, message, data, Date.now()));
   };
+
+  private async call(method: AgentMethod, params: Record<string, unknown>): Promise<PacketTraces> {
+    const { tracer } = this.configured.driver;
+    if (method !== 'arm_traces' && method !== 'read_traces') throw new Error(`/method: a switch has no ${method}`);
+    if (!tracer) throw new Error(`/method: a switch of the driver ${this.configured.kind.kind} leaves no traces`);
+    if (method === 'read_traces') return tracer.read(Cursor.parse(params).after);
+    await tracer.arm(TraceRequest.parse(params));
+    return tracer.read(Number.MAX_SAFE_INTEGER);
+  }
 
   private async hello() {
     const { kind, driver } = this.configured;

@@ -1,4 +1,4 @@
-import type { ObservedSwitch, SwitchAbilities, SwitchDescription, SwitchSpec } from '@orrery/contract';
+import type { ObservedSwitch, PacketTraces, SwitchAbilities, SwitchDescription, SwitchSpec } from '@orrery/contract';
 
 export const SWITCH_FLEET = Symbol('SwitchFleet');
 
@@ -13,6 +13,8 @@ export interface SwitchFleet {
   isConnected(id: string): boolean;
   /** Sends the agent the desired state of its switch, now and on every connection. */
   setDesiredSwitch(id: string, spec: SwitchSpec): void;
+  /** Throws if the agent is away or refuses. */
+  traces(id: string, method: 'arm_traces' | 'read_traces', params: Record<string, unknown>): Promise<PacketTraces>;
   /** Called with the switch or server whose connection or report has changed. */
   onChange(listener: (id: string) => void): void;
 }

@@ -53,6 +53,8 @@ export const PATHS = {
   listSwitches: ['GET', '/switches'],
   listSwitchRules: ['GET', '/switches/{id}/rules'],
   listSwitchEntries: ['GET', '/switches/{id}/entries'],
+  armTraces: ['POST', '/switches/{id}/traces'],
+  listTraces: ['GET', '/switches/{id}/traces'],
   createJoinToken: ['POST', '/nodes/join-tokens'],
   revokeCredential: ['DELETE', '/nodes/{id}/credential'],
   listEvents: ['GET', '/events'],

@@ -44,6 +44,10 @@ class P4Switch:
         )
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def has_control(self) -> bool:
+        return self._software.has_control
+
     async def follow(self, ports: Ports) -> None:
         """Wait until the ports are open, but not for long."""
         if ports != self._ports and not self._software.has_control:

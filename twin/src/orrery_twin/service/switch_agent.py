@@ -67,7 +67,8 @@ class SwitchAgent:
             return {**common, "bridge": plan.bridge, "ports": interfaces}
         numbers = {end.interface: end.port for end, _ in built.ends_at(plan.id)}
         ports = {name: {"number": numbers[each], "interface": each} for name, each in interfaces.items()}
-        return {**common, "p4runtime": switch.place.p4runtime, "device_id": plan.number, "ports": ports}
+        control = {"control": str(switch.place.control)} if switch.has_control else {}
+        return {**common, "p4runtime": switch.place.p4runtime, "device_id": plan.number, "ports": ports, **control}
 
     def _command(self) -> list[str]:
         self._state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ import { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
 import type { SwitchDriverKind } from '../switch-driver.js';
 import { FabricProgram } from './fabric-program.js';
 import { P4Switch } from './p4-switch.js';
+import { ControlTracer } from './packet-tracer.js';
 
 const masked = { kind: 'mask', negation: false } as const;
 const exact = { kind: 'exact', negation: false } as const;
@@ -55,24 +56,31 @@ const Config = z.strictObject({
         .describe('on this machine; absent: the port is up as long as the switch answers'),
     }),
   ),
+  control: z
+    .string()
+    .startsWith('/')
+    .optional()
+    .describe('control socket of the built-in switch on this machine, for traces of packets; absent: none'),
   software: z.string().max(60).optional().describe('name and version of the switch'),
 });
 
 const FABRIC = resolve(PACKAGE_ROOT, '../../twin/p4/fabric');
 
-/** A kind of P4 switch that runs `fabric.p4`. `title`: what it is called where its configuration does not say. */
-export function p4SwitchKind(kind: string, title: string): SwitchDriverKind<typeof Config> {
+/**
+ * A kind of P4 switch that runs `fabric.p4`. `title`: what it is called where its configuration does not say. `traces`: it
+ * tells what it did with single packets.
+ */
+export function p4SwitchKind(kind: string, title: string, traces: boolean): SwitchDriverKind<typeof Config> {
   return {
     kind,
     config: Config,
-    abilities: ABILITIES,
-    make: ({ p4runtime, device_id, ports, software = title }) =>
-      new P4Switch(
-        new P4RuntimeClient(p4runtime, String(device_id)),
-        new FabricProgram(FABRIC),
-        new Map(Object.entries(ports)),
-        software,
-      ),
+    abilities: { ...ABILITIES, traces },
+    make: ({ p4runtime, device_id, ports, control, software = title }) => {
+      const client = new P4RuntimeClient(p4runtime, String(device_id));
+      const byName = new Map(Object.entries(ports));
+      const tracer = traces && control !== undefined ? new ControlTracer(control, byName) : undefined;
+      return new P4Switch(client, new FabricProgram(FABRIC), byName, software, tracer);
+    },
   };
 }
 

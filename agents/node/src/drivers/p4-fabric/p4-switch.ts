@@ -3,7 +3,7 @@ import type { ObservedPort, SwitchSpec } from '@orrery/contract';
 import type { MulticastGroup, TableEntry, Update } from '../p4runtime/messages.js';
 import type { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
 import { contentOf, identityOf, tableEntry } from '../p4runtime/table-entries.js';
-import type { EntryCount, SwitchDriver, SwitchReading } from '../switch-driver.js';
+import type { EntryCount, PacketTracer, SwitchDriver, SwitchReading } from '../switch-driver.js';
 import { driftOf, type Held, heldBy } from './drift.js';
 import { fabricContent, type PortNumbers } from './fabric-entries.js';
 import type { FabricProgram } from './fabric-program.js';
@@ -31,6 +31,7 @@ export class P4Switch implements SwitchDriver {
     private readonly program: FabricProgram,
     private readonly portsByName: ReadonlyMap<string, P4Port>,
     private readonly software: string,
+    readonly tracer?: PacketTracer,
   ) {}
 
   async describe(): Promise<string> {

@@ -1,4 +1,4 @@
 import { p4SwitchKind } from '../p4-fabric/p4-switch-kind.js';
 
 /** simple_switch_grpc, the P4 reference switch. */
-export const switchBmv2 = p4SwitchKind('bmv2', 'simple_switch_grpc');
+export const switchBmv2 = p4SwitchKind('bmv2', 'simple_switch_grpc', false);

@@ -1,8 +1,8 @@
 import { Controller, Inject, Res } from '@nestjs/common';
-import type { RouteInput, SwitchNode, SwitchSamples, SwitchState } from '@orrery/contract';
+import type { PacketTraces, RouteInput, SwitchNode, SwitchSamples, SwitchState } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
-import { notFound } from '../../platform/problem.js';
+import { conflict, notFound } from '../../platform/problem.js';
 import { Input, Route } from '../../platform/route.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
@@ -53,6 +53,27 @@ export class SwitchesController {
         (!query.rule_id || rule_id === query.rule_id),
     );
     return pageOf(chosen, query, ({ index }) => String(index), reply);
+  }
+
+  @Route('armTraces')
+  arm(@Input() { params, body }: RouteInput<'armTraces'>): Promise<PacketTraces> {
+    return this.fleet.traces(this.tracing(params.id), 'arm_traces', body);
+  }
+
+  @Route('listTraces')
+  traces(@Input() { params, query }: RouteInput<'listTraces'>): Promise<PacketTraces> {
+    return this.fleet.traces(this.tracing(params.id), 'read_traces', query);
+  }
+
+  private tracing(id: string): string {
+    this.node(id);
+    const description = this.fleet.switchDescription(id);
+    if (description?.abilities.traces) return id;
+    throw conflict(
+      description
+        ? `${id} runs the driver ${description.driver}, which leaves no traces of packets.`
+        : `The agent of ${id} has never connected.`,
+    );
   }
 
   /** Null while the switch is not connected: they are out of date. */

@@ -23,6 +23,8 @@ const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   release_flows: 35_000,
   hold_flows: 12_000,
   end_hold: 12_000,
+  arm_traces: 12_000,
+  read_traces: 12_000,
 };
 
 export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'switch-hello' | 'reply' }>;

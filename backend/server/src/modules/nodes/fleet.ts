@@ -14,6 +14,7 @@ import {
   type ObservedApplications,
   type ObservedSwitch,
   type Origin,
+  PacketTraces,
   type SwitchAbilities,
   type SwitchDescription,
   type SwitchSpec,
@@ -225,6 +226,16 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     const connection = this.nodes.get(node)?.connection;
     if (!connection) throw new ProblemError(502, `The agent of ${node} is not connected.`);
     return connection.call(method, instanceId, params, signal);
+  }
+
+  async traces(
+    id: string,
+    method: 'arm_traces' | 'read_traces',
+    params: Record<string, unknown>,
+  ): Promise<PacketTraces> {
+    const answer = PacketTraces.safeParse(await this.call(id, method, id, params));
+    if (!answer.success) throw new ProblemError(502, `The agent of ${id} sent traces that cannot be read.`);
+    return answer.data;
   }
 
   issueJoinToken(node: string, actor: string): Promise<JoinToken> {

@@ -1,0 +1,53 @@
+import { PacketTraces, type TraceRequest } from '@orrery/contract';
+import { ControlClient } from '../control-client.js';
+import type { PacketTracer } from '../switch-driver.js';
+import type { P4Port } from './p4-switch.js';
+
+const PEER = 'the switch';
+const LIMIT_MS = 3000;
+
+/** Traces of the built-in switch, by its control socket. */
+export class ControlTracer implements PacketTracer {
+  private readonly names: ReadonlyMap<number, string>;
+
+  constructor(
+    private readonly socket: string,
+    private readonly ports: ReadonlyMap<string, P4Port>,
+  ) {
+    this.names = new Map([...ports].map(([name, { number }]) => [number, name]));
+  }
+
+  async arm({ count, port }: TraceRequest): Promise<void> {
+    const number = port === undefined ? undefined : this.ports.get(port)?.number;
+    if (port !== undefined && number === undefined) throw new Error(`/port: the switch has no port ${port}`);
+    await this.ask('trace', { count, ...(number === undefined ? {} : { port: number }) });
+  }
+
+  async read(after: number): Promise<PacketTraces> {
+    const answer = (await this.ask('traces', { after })) as { traces?: unknown };
+    return PacketTraces.parse({ ...answer, traces: named(answer.traces, this.names) });
+  }
+
+  private async ask(method: string, params: object): Promise<object> {
+    const client = await ControlClient.connect(this.socket, PEER, () => undefined).catch((error: Error) => {
+      throw new Error(`${PEER} cannot be reached (${error.message})`);
+    });
+    try {
+      return await client.request(method, params, LIMIT_MS);
+    } finally {
+      client.close();
+    }
+  }
+}
+
+/** The same with names of ports, wherever there is a number of one. */
+function named(content: unknown, names: ReadonlyMap<number, string>): unknown {
+  if (Array.isArray(content)) return content.map((one) => named(one, names));
+  if (typeof content !== 'object' || content === null) return content;
+  return Object.fromEntries(
+    Object.entries(content).map(([key, value]) => [
+      key,
+      key === 'port' && typeof value === 'number' ? (names.get(value) ?? String(value)) : named(value, names),
+    ]),
+  );
+}

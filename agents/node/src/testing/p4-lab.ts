@@ -37,7 +37,8 @@ export class P4Lab {
 
   make(): SwitchDriver {
     const ports = Object.fromEntries(this.ports.map((name, i) => [name, { number: i + 1 }]));
-    return switchP4.make({ p4runtime: `unix:${this.socket}`, device_id: 1, ports, software: 'built-in P4 switch' });
+    const control = join(this.directory, 'control.sock');
+    return switchP4.make({ p4runtime: `unix:${this.socket}`, device_id: 1, ports, control });
   }
 
   /** Creates ports with these names, each one end of a cable whose other end is `<name>-far`. */

@@ -6,9 +6,10 @@ import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { useSetUrlParams, useUrlParam } from '../../shared/ui/url-state.js';
 import { Abilities } from './abilities.js';
 import { EntryTable } from './entry-table.js';
+import { PacketTraces } from './packet-traces.js';
 import { RuleTable } from './rule-table.js';
 
-type View = 'rules' | 'entries' | 'abilities';
+type View = 'rules' | 'entries' | 'traces' | 'abilities';
 
 /** One switch: rules and entries with their counters, and what it can do. */
 export function SwitchView({ state }: { readonly state: SwitchState }) {
@@ -20,6 +21,7 @@ export function SwitchView({ state }: { readonly state: SwitchState }) {
       view: <RuleTable switchId={state.id} onSelect={(rule) => setParams({ rule, view: 'entries' })} />,
     },
     entries: { title: 'Entries', view: <EntryTable switchId={state.id} /> },
+    traces: { title: 'Packet traces', view: <PacketTraces state={state} /> },
     abilities: { title: 'Abilities and ports', view: <Abilities state={state} /> },
   };
   const counted = state.counted_ms !== null && (

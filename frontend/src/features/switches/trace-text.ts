@@ -1,0 +1,104 @@
+import type { PacketTrace, TraceStep } from '@orrery/contract';
+
+/** A value of a key or an argument as people write it; `name` tells addresses apart from numbers. */
+export function valueText(name: string, value: string): string {
+  if (!/^0x[0-9a-f]+$/i.test(value)) return value;
+  const number = BigInt(value);
+  if (/(^|[._])(mac|eth_(src|dst))$/.test(name) && number < 1n << 48n) return octets(number, 6, 16, ':');
+  if (/(^|[._])ip(v4)?[._](src|dst)(_addr)?$/.test(name) && number < 1n << 32n) return octets(number, 4, 10, '.');
+  return number < 1n << 32n ? number.toString() : value;
+}
+
+function octets(number: bigint, count: number, radix: number, between: string): string {
+  return Array.from({ length: count }, (_, i) => Number((number >> BigInt(8 * (count - 1 - i))) & 0xffn))
+    .map((octet) => octet.toString(radix).padStart(radix === 16 ? 2 : 1, '0'))
+    .join(between);
+}
+
+/** What became of the packet, in a few words. */
+export function outcomeText({ steps }: PacketTrace): string {
+  const sent = steps.flatMap((one) => (one.step === 'sent' ? [one.port] : []));
+  const dropped = steps.flatMap((one) => (one.step === 'dropped' ? [one.reason.replaceAll('_', ' ')] : []));
+  if (sent.length > 0) return `to ${[...new Set(sent)].join(', ')}`;
+  return dropped.length > 0 ? `dropped: ${[...new Set(dropped)].join(', ')}` : 'no outcome';
+}
+
+export interface PhasedStep {
+  readonly step: TraceStep;
+  /** Set where a phase begins. */
+  readonly phase: string | null;
+}
+
+/** Names of the phases, at their first steps; a step that only opens a phase is left out. */
+export function phased(steps: readonly TraceStep[]): PhasedStep[] {
+  let phase = '';
+  let next: string | null = null;
+  return steps.flatMap((step): PhasedStep[] => {
+    const opened = step.step === 'pipeline' ? capital(step.name) : (PHASE_OF[step.step] ?? phase);
+    if (opened !== phase) next = opened;
+    phase = opened;
+    if (step.step === 'pipeline') return [];
+    const shown = { step, phase: next };
+    next = null;
+    return [shown];
+  });
+}
+
+const PHASE_OF: Partial<Record<TraceStep['step'], string>> = {
+  begin: 'Arrival',
+  parser_state: 'Parser',
+  parser_failed: 'Parser',
+  checksum_verified: 'Checksums',
+  checksum_updated: 'Checksums',
+  deparsed: 'Deparser',
+  sent: 'Departure',
+};
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** One line for a step. */
+export function stepText(step: TraceStep): { readonly title: string; readonly detail: string | null } {
+  switch (step.step) {
+    case 'begin':
+      return step.kind === 'normal'
+        ? { title: `Came in at ${step.port}`, detail: `${step.bytes} bytes` }
+        : { title: `${capital(step.kind.replaceAll('_', ' '))} for ${step.port}`, detail: `copy ${step.rid}` };
+    case 'parser_state':
+      return { title: step.state, detail: step.extracted.length > 0 ? `extracts ${step.extracted.join(', ')}` : null };
+    case 'parser_failed':
+      return { title: step.state, detail: `error ${step.error}` };
+    case 'checksum_verified':
+      return { title: step.name, detail: step.right ? 'right' : 'wrong' };
+    case 'checksum_updated':
+      return { title: step.name, detail: step.value };
+    case 'table_lookup':
+      return { title: step.table, detail: null };
+    case 'action_run':
+      return { title: step.action, detail: null };
+    case 'condition':
+      return { title: step.source || step.name, detail: step.taken ? 'yes' : 'no' };
+    case 'counted':
+      return { title: step.counter, detail: `counter ${step.index}` };
+    case 'metered':
+      return {
+        title: step.meter,
+        detail: `meter ${step.index}: ${['green', 'yellow', 'red'][step.colour] ?? step.colour}`,
+      };
+    case 'register':
+      return { title: step.name, detail: `[${step.index}] ${step.write ? 'becomes' : 'is'} ${step.value}` };
+    case 'logged':
+      return { title: 'Log', detail: step.text };
+    case 'copied':
+      return { title: capital(step.kind), detail: `${step.id}${step.copies > 0 ? `, ${step.copies} copies` : ''}` };
+    case 'dropped':
+      return { title: 'Dropped', detail: step.reason.replaceAll('_', ' ') };
+    case 'deparsed':
+      return {
+        title: step.headers.join(', ') || 'no header',
+        detail: `${step.header_bytes} + ${step.payload_bytes} bytes`,
+      };
+    case 'sent':
+      return { title: `Left by ${step.port}`, detail: `${step.bytes} bytes` };
+    case 'pipeline':
+      return { title: capital(step.name), detail: null };
+  }
+}

@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
-#include "container-nf/cross_thread_call.h"
 #include "container-nf/packet_port.h"
 #include "nfs/nf_core.h"
+#include "support/cross_thread_call.h"
 #include "support/link_watch.h"
 
 namespace orrery::container_nf {

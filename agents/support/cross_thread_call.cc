@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "container-nf/cross_thread_call.h"
+#include "support/cross_thread_call.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-namespace orrery::container_nf {
+namespace orrery {
 
 CrossThreadCall::CrossThreadCall() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (event_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
@@ -24,7 +24,7 @@ void CrossThreadCall::call(std::function<void()> work) {
   auto done = task.get_future();
   {
     const std::lock_guard lock(mutex_);
-    if (closed_) throw std::runtime_error("the NF is ending");
+    if (closed_) throw std::runtime_error("the thread that does the work is ending");
     waiting_ = std::move(task);
   }
   eventfd_write(event_, 1);
@@ -50,4 +50,4 @@ void CrossThreadCall::close() {
   serve();
 }
 
-}  // namespace orrery::container_nf
+}  // namespace orrery

@@ -5,7 +5,7 @@
 #include <future>
 #include <mutex>
 
-namespace orrery::container_nf {
+namespace orrery {
 
 // Has work of one thread done by another, which waits for file descriptors.
 class CrossThreadCall {
@@ -35,4 +35,4 @@ class CrossThreadCall {
   bool closed_ = false;
 };
 
-}  // namespace orrery::container_nf
+}  // namespace orrery

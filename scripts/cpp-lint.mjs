@@ -14,7 +14,12 @@ const JOBS = 2;
 const CACHE = join(ROOT, 'node_modules/.cache/cpp-lint');
 const GENERATED = join(CACHE, 'generated');
 const INCLUDE_DIRS = ['agents', 'agents/engine', 'fpga', 'twin', GENERATED];
-const SYSTEM_DIRS = ['/usr/include/dpdk', '/usr/include/x86_64-linux-gnu/dpdk', '/usr/include/hs'];
+const SYSTEM_DIRS = [
+  '/usr/include/dpdk',
+  '/usr/include/x86_64-linux-gnu/dpdk',
+  '/usr/include/hs',
+  join(GENERATED, 'p4runtime/messages'),
+];
 // Paths that the builds define: their values do not matter here.
 const PATHS = ['NFS_SOURCE_DIR', 'NF_REPLAY', 'CONTAINER_NF', 'PROFILES', 'LIBRARY', 'TICK_SENDER', 'PLANNED_FORMS'];
 const at = (path) => (isAbsolute(path) ? path : join(ROOT, path));

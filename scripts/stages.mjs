@@ -84,7 +84,7 @@ export const STAGES = [
   {
     name: 'twin',
     lane: 'twins',
-    needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
+    needs: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'],
     command: `${VENV}/bin/python -m pytest twin -q`,
   },
   {

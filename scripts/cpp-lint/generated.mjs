@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../setup/paths.mjs';
+import { p4runtimeProtos } from '../setup/python.mjs';
 
 const RTL = ['common', 'generated', 'shell', 'nf_elephant_detector'];
 
@@ -49,6 +50,15 @@ export function generate(directory) {
     join(ROOT, 'agents/nfs/sqli-detector/patterns_header.py'),
     join(ROOT, 'fpga/rtl/nf_sqli_detector/patterns.txt'),
     join(directory, 'sqli_patterns.h'),
+  ]);
+  const p4runtime = join(directory, 'p4runtime');
+  mkdirSync(p4runtime, { recursive: true });
+  execFileSync('python3', [
+    join(ROOT, 'agents/p4/service/generate.py'),
+    '/usr/bin/protoc',
+    '/usr/bin/grpc_cpp_plugin',
+    p4runtimeProtos(),
+    p4runtime,
   ]);
   const shell = verilated('Vshell', 'nf_shell', directory, ['-GSLOTS=2']);
   const slot = verilated('Vslot', 'nf_elephant_detector', directory, ['fpga/board/slot/time.vlt']);

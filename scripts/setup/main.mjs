@@ -17,11 +17,15 @@ import { pythonEnvironment } from './python.mjs';
  */
 const PURPOSES = {
   planning: { groups: ['base'], parts: ['typescript'] },
-  twin: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd', 'boards'] },
+  twin: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'] },
   bench: { groups: ['base', 'twin', 'bench'], parts: ['typescript', 'python', 'benches', 'linkd', 'board-benches'] },
   profile: { groups: ['base', 'twin'], parts: ['npm', 'benches'] },
   'profile-boards': { groups: ['base', 'twin', 'bench'], parts: ['npm', 'python', 'benches', 'board-benches'] },
-  demo: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd'], later: ['boards'] },
+  demo: {
+    groups: ['base', 'twin'],
+    parts: ['typescript', 'python', 'engine', 'linkd'],
+    later: ['p4-switch', 'boards'],
+  },
   test: {
     groups: ['base', 'twin', 'test', 'browser'],
     parts: [
@@ -29,6 +33,7 @@ const PURPOSES = {
       'python',
       'engine',
       'linkd',
+      'p4-switch',
       'boards',
       'engine-tests',
       'board-tests',
@@ -53,10 +58,14 @@ function partsFor({ groups, later = [] }) {
     part('benches', ['engine'], () => nativeBuild('benches')),
     part('python', ['debian'], () => pythonEnvironment(test)),
     part('linkd', ['debian'], () => nativeBuild('linkd')),
+    // In the engine's directory, where one build runs at a time.
+    part('p4-switch', ['engine', 'python'], () =>
+      nativeBuild('p4-switch', { background: later.includes('p4-switch') }),
+    ),
     // The engine first: two large C++ builds at once would only delay the first.
     part('boards', ['debian', 'engine'], () => boardsBuild({ background: later.includes('boards') })),
     part('board-benches', ['boards'], () => nativeBuild('board-benches')),
-    part('engine-tests', ['engine', 'boards'], () => nativeBuild('engine-tests', { background: true })),
+    part('engine-tests', ['engine', 'p4-switch', 'boards'], () => nativeBuild('engine-tests', { background: true })),
     part('board-tests', ['boards', 'engine-tests'], () => nativeBuild('board-tests', { background: true })),
     part('linkd-sanitized', ['linkd', 'board-tests'], () => nativeBuild('linkd-sanitized', { background: true })),
     part('sanitized', ['linkd-sanitized'], () => nativeBuild('sanitized', { background: true })),

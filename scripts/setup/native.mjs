@@ -4,6 +4,7 @@ import { run } from './command.mjs';
 import { fingerprint, unlessDone } from './fingerprint.mjs';
 import { ROOT } from './paths.mjs';
 import { step } from './progress.mjs';
+import { p4runtimeProtos } from './python.mjs';
 
 // Line tables are all that a report needs; complete debug information takes half of the compiler's time.
 const SANITIZERS = [
@@ -19,6 +20,7 @@ const AGENTS = {
     'agents/container-nf',
     'agents/nfs',
     'agents/engine',
+    'agents/p4',
     'agents/support',
     'fpga/rtl/nf_sqli_detector/patterns.txt',
   ],
@@ -38,6 +40,17 @@ const BUILDS = {
     options: ['--buildtype=release'],
     targets: ['demo'],
     products: ['engine/orrery-engine', 'container-nf/container-nf.tar'],
+  },
+  'p4-switch': {
+    ...AGENTS,
+    title: 'P4 switch',
+    directory: 'build',
+    // Later configurations of this directory keep the folder.
+    get options() {
+      return ['--buildtype=release', `-Dp4runtime_protos=${p4runtimeProtos()}`];
+    },
+    targets: ['p4/switch/orrery-p4-switch'],
+    products: ['p4/switch/orrery-p4-switch'],
   },
   benches: {
     ...AGENTS,

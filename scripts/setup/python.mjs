@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { run } from './command.mjs';
 import { fingerprint, isDone, unlessDone } from './fingerprint.mjs';
 import { ROOT, VENV } from './paths.mjs';
@@ -8,6 +8,12 @@ import { step } from './progress.mjs';
 export function runsHere(venv) {
   const pip = `${venv}/bin/pip`;
   return existsSync(pip) && readFileSync(pip, 'utf8').startsWith(`#!${venv}/bin/`);
+}
+
+/** Folder with the protocol files of P4Runtime, which come with a package of the environment. */
+export function p4runtimeProtos() {
+  const python = readdirSync(`${VENV}/lib`).find((name) => name.startsWith('python3'));
+  return `${VENV}/lib/${python}/site-packages/finsy/proto`;
 }
 
 /** The twin's environment. With `test`, also the packages for the tests; that environment serves both. */

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "p4/switch/port_socket.h"
+
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+
+namespace orrery::p4 {
+namespace {
+
+constexpr int kBufferBytes = 8 << 20;
+// Not a power of two, so that the begins of the frames do not meet in the same lines of the cache.
+constexpr size_t kSlotBytes = kMostFrameBytes + 64 + 64;
+constexpr size_t kFrameAt = 64;
+
+void prepare(int fd) {
+  const int on = 1;
+  if (setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) != 0) throw std::runtime_error("PACKET_AUXDATA");
+  enlarge_buffers(fd, kBufferBytes);
+}
+
+}  // namespace
+
+FrameBuffers::FrameBuffers() : bytes_(kBatch * kSlotBytes) {}
+
+uint8_t* FrameBuffers::slot(size_t index) {
+  return bytes_.data() + index * kSlotBytes + kFrameAt;
+}
+
+void OutBatch::add(std::span<const uint8_t> head, std::span<const uint8_t> payload) {
+  frames_.push_back({bytes_.size(), head.size() + payload.size()});
+  bytes_.insert(bytes_.end(), head.begin(), head.end());
+  bytes_.insert(bytes_.end(), payload.begin(), payload.end());
+}
+
+std::span<const uint8_t> OutBatch::frame(size_t index) const {
+  return {bytes_.data() + frames_[index].offset, frames_[index].length};
+}
+
+void OutBatch::clear() {
+  bytes_.clear();
+  frames_.clear();
+}
+
+PortSocket::PortSocket(const std::string& interface) : socket_(interface, prepare) {
+  frames_.reserve(kBatch);
+}
+
+std::span<const std::span<const uint8_t>> PortSocket::receive(FrameBuffers& buffers, PortCounters& counters) {
+  alignas(cmsghdr) std::array<std::array<char, CMSG_SPACE(sizeof(tpacket_auxdata))>, kBatch> control;
+  std::array<mmsghdr, kBatch> messages;
+  std::array<iovec, kBatch> vectors;
+  for (size_t i = 0; i < kBatch; ++i) {
+    vectors[i] = {buffers.slot(i), kMostFrameBytes};
+    messages[i] = {};
+    messages[i].msg_hdr.msg_iov = &vectors[i];
+    messages[i].msg_hdr.msg_iovlen = 1;
+    messages[i].msg_hdr.msg_control = control[i].data();
+    messages[i].msg_hdr.msg_controllen = control[i].size();
+  }
+  frames_.clear();
+  // An interface that goes down is told once, by ENETDOWN.
+  const int n = recvmmsg(fd(), messages.data(), kBatch, MSG_DONTWAIT, nullptr);
+  for (size_t i = 0; i < static_cast<size_t>(std::max(n, 0)); ++i) {
+    if ((messages[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
+      ++counters.rx_too_long;
+      continue;
+    }
+    std::span<const uint8_t> frame(buffers.slot(i), messages[i].msg_len);
+    if (const auto tag = vlan_tag_of(messages[i].msg_hdr); tag && frame.size() >= VlanTag::kAt)
+      frame = {insert_vlan_tag(buffers.slot(i), *tag), frame.size() + VlanTag::kBytes};
+    ++counters.rx_packets;
+    counters.rx_bytes += frame.size();
+    frames_.push_back(frame);
+  }
+  return frames_;
+}
+
+void PortSocket::send(const OutBatch& frames, PortCounters& counters) const {
+  std::array<mmsghdr, kBatch> messages;
+  std::array<iovec, kBatch> vectors;
+  const size_t count = std::min(frames.size(), kBatch);
+  for (size_t i = 0; i < count; ++i) {
+    const std::span<const uint8_t> frame = frames.frame(i);
+    vectors[i] = {const_cast<uint8_t*>(frame.data()), frame.size()};
+    messages[i] = {};
+    messages[i].msg_hdr.msg_iov = &vectors[i];
+    messages[i].msg_hdr.msg_iovlen = 1;
+  }
+  for (size_t done = 0; done < count;) {
+    const int n = sendmmsg(fd(), messages.data() + done, static_cast<unsigned>(count - done), MSG_DONTWAIT);
+    for (int i = 0; i < n; ++i) counters.tx_bytes += messages[done++].msg_len;
+    if (n > 0) {
+      counters.tx_packets += static_cast<uint64_t>(n);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    const bool is_full = errno == EAGAIN || errno == ENOBUFS;
+    // A frame without a whole header is refused as invalid.
+    ++(errno == EMSGSIZE || errno == EINVAL ? counters.tx_too_long : is_full ? counters.tx_full : counters.tx_down);
+    ++done;
+  }
+}
+
+}  // namespace orrery::p4

@@ -65,7 +65,7 @@ export const STAGES = [
   {
     name: 'e2e',
     lane: 'twins',
-    needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
+    needs: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'],
     command: 'npm run --silent test -w e2e',
   },
   {
@@ -78,7 +78,7 @@ export const STAGES = [
   {
     name: 'services',
     lane: 'services',
-    needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
+    needs: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'],
     command: `${BIN}/vitest run --maxWorkers 2 --project server --project agent --exclude '**/*-restart.test.ts'`,
   },
   {

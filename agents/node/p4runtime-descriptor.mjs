@@ -1,14 +1,12 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import protobuf from 'protobufjs';
 
 /**
- * Writes the protocol of P4Runtime as JSON, which the agent's bundle holds. The .proto files are those of the Python package
- * finsy in the project's environment.
+ * Writes the protocol of P4Runtime as JSON for the agent, from the folder of .proto files that is its argument. The set-up
+ * runs it: the files come with a Python package.
  */
-const venv = resolve(import.meta.dirname, '../../.venv/lib');
-const python = readdirSync(venv).find((name) => name.startsWith('python'));
-const protos = process.argv[2] ?? join(venv, python, 'site-packages/finsy/proto');
+const protos = process.argv[2];
 const out = join(import.meta.dirname, 'generated');
 
 const root = new protobuf.Root();

@@ -7,6 +7,7 @@ import { endCommands } from './command.mjs';
 import { debianPackages } from './debian.mjs';
 import { nativeBuild } from './native.mjs';
 import { npmPackages, typeScript } from './node.mjs';
+import { p4Switch } from './p4-switch.mjs';
 import { ROOT, WORK_DIR } from './paths.mjs';
 import { SetupError, step } from './progress.mjs';
 import { pythonEnvironment } from './python.mjs';
@@ -59,9 +60,7 @@ function partsFor({ groups, later = [] }) {
     part('python', ['debian'], () => pythonEnvironment(test)),
     part('linkd', ['debian'], () => nativeBuild('linkd')),
     // In the engine's directory, where one build runs at a time.
-    part('p4-switch', ['engine', 'python'], () =>
-      nativeBuild('p4-switch', { background: later.includes('p4-switch') }),
-    ),
+    part('p4-switch', ['npm', 'engine', 'python'], () => p4Switch({ background: later.includes('p4-switch') })),
     // The engine first: two large C++ builds at once would only delay the first.
     part('boards', ['debian', 'engine'], () => boardsBuild({ background: later.includes('boards') })),
     part('board-benches', ['boards'], () => nativeBuild('board-benches')),

@@ -12,9 +12,9 @@ from pathlib import Path
 from aiohttp import web
 
 from orrery_twin.adapters.board_build import BoardBuild
-from orrery_twin.adapters.capabilities import probe_all
+from orrery_twin.adapters.capabilities import p4_switches, probe_all
 from orrery_twin.adapters.docker_daemons import DockerDaemons
-from orrery_twin.adapters.p4_software import SOFTWARE
+from orrery_twin.adapters.p4_software import missing_software
 from orrery_twin.adapters.process import run
 from orrery_twin.api.app import Services, make_app
 from orrery_twin.contract.models import Capability
@@ -41,17 +41,12 @@ async def serve(directories: Directories, cgroup: str) -> None:
     daemons = DockerDaemons.of_machine(directories.state, cgroup)
     containers = Containers(daemons, directories, hub, daemons.missing() or _no_limits(capabilities["cgroup-cpu"]))
     containers.start()
-    machine = Machine(
-        no_delay_lines(),
-        _no_ipv6(),
-        {driver: software.missing() for driver, software in SOFTWARE.items()},
-        boards.slots_of_profile(),
-    )
+    machine = Machine(no_delay_lines(), _no_ipv6(), missing_software, boards.slots_of_profile())
     twin = Twin(directories, hub, machine, boards, containers)
     pcaps = Pcaps(directories.state / "pcaps")
 
     def told() -> list[Capability]:
-        return [*capabilities.values(), containers.capability()]
+        return [*capabilities.values(), *p4_switches(), containers.capability()]
 
     applications = Applications(
         twin, pcaps, hub, ApplicationJournal(directories.state / "applications.json"), directories.state / "logs"

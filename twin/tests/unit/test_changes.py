@@ -12,7 +12,9 @@ from orrery_twin.domain.changes import after, can_be_done, settled, steps_betwee
 from orrery_twin.domain.topology import NOTHING, BuildPlan, LinkPlan, Machine, plan_build
 
 Rack = dict[str, Any]
-MACHINE = Machine(no_delay_line=None, no_ipv6=None, no_driver={}, slots_of_profile={"de5": 2, "onetcard": 1})
+MACHINE = Machine(
+    no_delay_line=None, no_ipv6=None, no_driver=lambda driver: None, slots_of_profile={"de5": 2, "onetcard": 1}
+)
 
 
 def plan(rack: Rack, built: BuildPlan = NOTHING) -> BuildPlan:

@@ -13,7 +13,7 @@ Rack = dict[str, Any]
 MACHINE = Machine(
     no_delay_line="none",
     no_ipv6=None,
-    no_driver={"p4": "no program", "bmv2": "no program"},
+    no_driver={"bmv2": "no program"}.get,
     slots_of_profile={"de5": 2, "onetcard": 1},
 )
 

@@ -73,10 +73,13 @@ async def probe_all(board_build: BoardBuild, no_delay_lines: str | None) -> list
         ),
         _capability("tun", "TUN/TAP devices", tun, "/dev/net/tun", None),
         _capability("bfdd", "BFD daemon", bool(bfdd), str(bfdd or "bfdd of FRR"), "BFD of Open vSwitch"),
-        _p4_switch("p4-switch", "Built-in P4 switch", "p4"),
-        _p4_switch("bmv2", "P4 reference switch (BMv2)", "bmv2"),
         _boards(board_build),
     ]
+
+
+def p4_switches() -> list[Capability]:
+    """As of now: the set-up may build the switch while the twin runs."""
+    return [_p4_switch("p4-switch", "Built-in P4 switch", "p4"), _p4_switch("bmv2", "P4 reference switch", "bmv2")]
 
 
 def _p4_switch(capability: str, title: str, driver: str) -> Capability:

@@ -83,3 +83,9 @@ class Bmv2:
 
 
 SOFTWARE: Mapping[str, P4Software] = {"p4": BuiltIn(), "bmv2": Bmv2()}
+
+
+def missing_software(driver: str) -> str | None:
+    """Return why switches of the driver cannot run here; None if they can."""
+    software = SOFTWARE.get(driver)
+    return software.missing() if software else None

@@ -5,7 +5,7 @@ Only nodes of origin `twin`, and the links between them, are emulated; `live` no
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -138,13 +138,13 @@ class Machine:
     """Capabilities of the machine.
 
     `no_delay_line`, `no_ipv6`: why links cannot have delay, jitter and loss, and nodes no IPv6 addresses; None if they
-    can. `no_driver`: the same of each driver of switches that may be missing. `slots_of_profile`: the known board
+    can. `no_driver`: the same of a driver of switches, asked each time. `slots_of_profile`: the known board
     profiles, with their slots.
     """
 
     no_delay_line: str | None
     no_ipv6: str | None
-    no_driver: Mapping[str, str | None]
+    no_driver: Callable[[str], str | None]
     slots_of_profile: Mapping[str, int]
 
 

@@ -2,7 +2,7 @@
 """The reasons why the twin cannot emulate an infrastructure, each with the field at fault."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
 from itertools import chain
 
@@ -24,7 +24,7 @@ def topology_faults(
     infrastructure: Infrastructure,
     no_delay_line: str | None,
     no_ipv6: str | None,
-    no_driver: Mapping[str, str | None],
+    no_driver: Callable[[str], str | None],
 ) -> Iterator[FieldFault]:
     """`no_delay_line`, `no_ipv6`, `no_driver`: why the machine has none."""
     return chain(
@@ -62,9 +62,9 @@ def _repeats(kind: str, field: str, values: list[str]) -> Iterator[FieldFault]:
         seen.add(value)
 
 
-def _node_faults(infrastructure: Infrastructure, no_driver: Mapping[str, str | None]) -> Iterator[FieldFault]:
+def _node_faults(infrastructure: Infrastructure, no_driver: Callable[[str], str | None]) -> Iterator[FieldFault]:
     for index, switch in enumerate(infrastructure.switches):
-        if switch.origin == "twin" and (reason := no_driver.get(switch.driver)) is not None:
+        if switch.origin == "twin" and (reason := no_driver(switch.driver)) is not None:
             place = pointer("infrastructure", "switches", index, "driver")
             yield FieldFault(place, f"driver {switch.driver} is not available here ({reason}): use ovs")
     for index, host in enumerate(infrastructure.hosts):

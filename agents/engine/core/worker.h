@@ -28,8 +28,8 @@ class Worker {
 
   Waker& waker() { return waker_; }
 
-  // While parked, the worker touches no module and the caller may. park() returns at the end of the running round. A worker
-  // that waits since it was parked before runs a round first: packets flow between two pauses, however close.
+  // While parked, the worker touches no module and the caller may. park() returns at the end of the running round. A
+  // worker that waits since it was parked before runs a round first: packets flow between two pauses, however close.
   void park();
   void resume();
 

@@ -44,8 +44,8 @@ uint32_t Machine::run_instruction(Frame& frame, const Instruction& instruction, 
       break;
     }
     case Prim::kMarkToDrop:
-      set(frame, code_.standard.egress_spec, options.drop_port);
-      set(frame, code_.standard.mcast_grp, 0);
+      set_target(instruction.target, options.drop_port);
+      if (instruction.index != 0) frame.words[instruction.index] = 0;
       break;
     case Prim::kExit:
       frame.exit = true;

@@ -168,7 +168,7 @@ enum class Prim : uint8_t {
   kPop,
   kPushUnions,
   kPopUnions,
-  kMarkToDrop,
+  kMarkToDrop,  // target: egress_spec; index: word of mcast_grp, 0: none
   kExit,
   kCloneIngress,  // a: session, b: field list
   kCloneEgress,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "p4/program/loader.h"
 
 namespace orrery::p4 {
@@ -63,7 +65,6 @@ Instruction Loader::instruction(const JsonAt& at, const Scope& scope) {
                                                                   {"push", 2},
                                                                   {"pop", 2},
                                                                   {"exit", 0},
-                                                                  {"drop", 0},
                                                                   {"clone_ingress_pkt_to_egress", 2},
                                                                   {"clone_egress_pkt_to_egress", 2},
                                                                   {"resubmit", 1},
@@ -81,7 +82,7 @@ Instruction Loader::instruction(const JsonAt& at, const Scope& scope) {
                                                                   {"assert", 1},
                                                                   {"assume", 1},
                                                                   {"log_msg", 2}};
-  if (op == "mark_to_drop") return {.op = Prim::kMarkToDrop, .target = {}, .a = {}, .b = {}};
+  if (op == "mark_to_drop" || op == "drop") return mark_to_drop(at, params);
   const auto count = kCounts.find(op);
   if (count == kCounts.end()) at["op"].unsupported("primitive \"" + op + "\"");
   expect_params(at, params, count->second);
@@ -91,6 +92,27 @@ Instruction Loader::instruction(const JsonAt& at, const Scope& scope) {
       state_instruction(op, params, scope, out))
     return out;
   at["op"].unsupported("primitive \"" + op + "\"");
+}
+
+// p4c hands over a copy of standard_metadata where the program does.
+Instruction Loader::mark_to_drop(const JsonAt& at, const std::vector<JsonAt>& params) {
+  uint32_t header = 0;
+  if (params.empty()) {
+    const auto standard = header_names_.find(std::string_view("standard_metadata"));
+    if (standard == header_names_.end()) at.refuse("there is no header standard_metadata");
+    header = standard->second;
+  } else {
+    expect_params(at, params, 1);
+    header = lookup(header_names_, value_of(params[0], "header"), "header");
+  }
+  const FieldRef spec = field_of(header, "egress_spec", at);
+  Instruction out{.op = Prim::kMarkToDrop,
+                  .target = {spec.word, static_cast<uint16_t>(std::min(spec.width, 64u)), kNone},
+                  .a = {},
+                  .b = {}};
+  for (const FieldType& each : code_->header_types[code_->headers[header].type].fields)
+    if (each.name == "mcast_grp") out.index = field_of(header, each.name, at).word;
+  return out;
 }
 
 Instruction Loader::assignment(const std::vector<JsonAt>& params, const Scope& scope) {
@@ -163,8 +185,6 @@ bool Loader::packet_instruction(const std::string& op, const std::vector<JsonAt>
                                 Instruction& out) {
   if (op == "exit") {
     out.op = Prim::kExit;
-  } else if (op == "drop") {
-    out.op = Prim::kMarkToDrop;
   } else if (op == "clone_ingress_pkt_to_egress" || op == "clone_egress_pkt_to_egress") {
     out.op = op == "clone_ingress_pkt_to_egress" ? Prim::kCloneIngress : Prim::kCloneEgress;
     out.a = operand(params[0], scope, 32);

@@ -86,6 +86,7 @@ class Loader {
                           Instruction& out);
   bool state_instruction(const std::string& op, const std::vector<JsonAt>& params, const Scope& scope,
                          Instruction& out);
+  Instruction mark_to_drop(const JsonAt& at, const std::vector<JsonAt>& params);
   Instruction assignment(const std::vector<JsonAt>& params, const Scope& scope);
   uint32_t field_list(const JsonAt& at) const;
 

@@ -197,9 +197,9 @@ void run(const json& source, Input& in) {
 std::vector<orrery::fuzz::Bytes> seeds() {
   std::vector<Bytes> out;
   uint64_t state = 3;
-  for (uint8_t program = 0; program < programs().size(); ++program) {
+  for (size_t program = 0; program < programs().size(); ++program) {
     for (uint8_t n = 0; n < 6; ++n) {
-      Bytes seed{program, n};
+      Bytes seed{static_cast<uint8_t>(program), n};
       for (int i = 0; i < 300; ++i) {
         state = state * 6364136223846793005 + 1442695040888963407;
         seed.push_back(static_cast<uint8_t>(state >> 56) % (n % 2 == 0 ? 255 : 20));

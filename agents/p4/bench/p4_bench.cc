@@ -82,9 +82,7 @@ uint32_t put_routes(Pipeline& pipeline, uint32_t routes) {
   return routes;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+void measure(int argc, char** argv) {
   uint64_t packets = 5'000'000;
   uint32_t routes = 10'000;
   bool traced = false;
@@ -97,6 +95,7 @@ int main(int argc, char** argv) {
   Pipeline pipeline(load_program(nlohmann::json::parse(std::ifstream(P4_PROGRAMS "/l3.json"))));
   put_routes(pipeline, routes);
   std::vector<std::vector<uint8_t>> frames;
+  frames.reserve(kFrames);
   for (uint32_t i = 0; i < kFrames; ++i) frames.push_back(frame_to(route_address(i * 7919 % routes) + 1 + i % 200));
   Count sink;
   PacketTrace trace;
@@ -111,5 +110,16 @@ int main(int argc, char** argv) {
   const double ns = (cpu_ns() - before) / static_cast<double>(packets);
   std::printf("%.1f ns a packet, %u routes, %llu of %llu sent\n", ns, routes,
               static_cast<unsigned long long>(sink.frames), static_cast<unsigned long long>(packets));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    measure(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
   return 0;
 }

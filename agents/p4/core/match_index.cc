@@ -166,7 +166,7 @@ MatchIndex::Item MatchIndex::item(uint32_t entry) const {
   return {nodes_[entry].group->mask,
           {key, key + key_words_},
           {bounds, bounds + range_words_},
-          {bounds + range_words_, bounds + range_words_ * 2},
+          {bounds + range_words_, bounds + std::ptrdiff_t{range_words_} * 2},
           nodes_[entry].rank};
 }
 

@@ -145,7 +145,7 @@ bool Loader::header_instruction(const std::string& op, const std::vector<JsonAt>
   if (op == "assign_union_stack") return two(Prim::kAssignUnionStack, Type::kUnionStack);
   if (op == "assign_VL") {
     for (size_t i = 0; i < 2; ++i) {
-      const JsonAt at = params[i];
+      const JsonAt& at = params[i];
       if (at["type"].text() != "field") at["type"].unsupported("assign_VL of \"" + at["type"].text() + "\"");
       const FieldRef ref = field(at["value"]);
       if (!ref.is_varbit) at["value"].refuse("must be a varbit field");

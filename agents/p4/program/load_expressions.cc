@@ -261,7 +261,8 @@ Term Loader::operation(const JsonAt& at, const Scope& scope) {
       right.type = Type::kData;
       return right;
     }
-    return made(Op::kBitNot, Type::kData, right.bits, false, {std::move(right)});
+    const uint32_t bits = right.bits;
+    return made(Op::kBitNot, Type::kData, bits, false, {std::move(right)});
   }
 
   Term left = term(at["left"], scope);

@@ -36,7 +36,7 @@ void Loader::load_parser() {
   const std::vector<JsonAt> parsers = json_["parsers"].items();
   if (parsers.empty()) return;
   if (parsers.size() > 1) json_["parsers"].unsupported("a program of more than one parser");
-  const JsonAt parser = parsers[0];
+  const JsonAt& parser = parsers[0];
   code_->parser_name = parser["name"].text();
   const std::vector<JsonAt> states = parser["parse_states"].items();
   for (const JsonAt& at : states)

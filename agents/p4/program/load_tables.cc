@@ -128,6 +128,7 @@ std::vector<std::vector<uint64_t>> Loader::action_data(const JsonAt& at, uint32_
   const std::vector<ActionParam>& params = program_->actions[action].params;
   std::vector<std::vector<uint64_t>> args;
   const std::vector<JsonAt> values = at.tuple(params.size());
+  args.reserve(params.size());
   for (size_t i = 0; i < params.size(); ++i) args.push_back(values[i].hex(params[i].width));
   return args;
 }

@@ -11,7 +11,7 @@ json header(const std::string& name) {
   return {{"type", "header"}, {"value", name}};
 }
 
-const Fields kFields{.a = 0xff, .b = 1, .c = 2, .d = 3, .w = "0abc", .v = "0def", .s = 4};
+const Fields kFirst{.a = 0xff, .b = 1, .c = 2, .d = 3, .w = "0abc", .v = "0def", .s = 4};
 const std::string kSecond = header_of({.a = 9, .b = 8});
 
 // With a stack of four one-byte headers between `h` and the rest, all of them extracted but for the last.
@@ -60,7 +60,7 @@ std::string stack_after(const std::vector<json>& primitives, const std::string& 
 }
 
 TEST(P4Headers, AreAddedRemovedAndCopied) {
-  const std::string first = header_of(kFields);
+  const std::string first = header_of(kFirst);
   EXPECT_EQ(Switch(program_of({})).one(first + kSecond + "77"), first + kSecond + "77");
   EXPECT_EQ(Switch(program_of({primitive("remove_header", {header("g")})})).one(first + kSecond + "77"), first + "77");
   EXPECT_EQ(Switch(program_of({primitive("remove_header", {header("g")}), primitive("add_header", {header("g")})}))
@@ -87,7 +87,7 @@ TEST(P4Headers, ChangeThePacketLengthOfEgress) {
   program["pipelines"][1]["action_calls"] =
       json::array({{{"name", "out"}, {"id", 9}, {"action_id", 1}, {"next_node", nullptr}}});
   program["pipelines"][1]["init_table"] = "out";
-  EXPECT_EQ(Switch(program).one(header_of(kFields) + kSecond + "77").substr(6, 8), "00000037");
+  EXPECT_EQ(Switch(program).one(header_of(kFirst) + kSecond + "77").substr(6, 8), "00000037");
 }
 
 TEST(P4Headers, StacksArePushedAndPopped) {

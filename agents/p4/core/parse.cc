@@ -125,12 +125,14 @@ uint32_t Machine::extract(Frame& frame, uint32_t header, const ParserOp& op) {
   const HeaderType& type = code_.header_types[code_.headers[header].type];
   uint64_t varbit_bits = 0;
   if (type.varbit != kNone) {
-    if (reader_.beyond(op.a, varbit_bits)) return code_.errors.header_too_short;
+    const bool beyond = reader_.beyond(op.a, varbit_bits);
     if (varbit_bits % 8 != 0) return code_.errors.argument;
-    if (varbit_bits > type.fields[static_cast<size_t>(type.varbit)].width) return code_.errors.header_too_short;
+    if (beyond) return code_.errors.too_short;
   }
   const uint64_t bytes = type.fixed_bytes() + varbit_bits / 8;
   if (bytes > frame.size - frame.cursor) return code_.errors.too_short;
+  if (type.varbit != kNone && varbit_bits > type.fields[static_cast<size_t>(type.varbit)].width)
+    return code_.errors.header_too_short;
   set_valid(code_, frame, header);
   load_header(code_, frame, header, static_cast<uint32_t>(varbit_bits));
   frame.cursor += static_cast<uint32_t>(bytes);

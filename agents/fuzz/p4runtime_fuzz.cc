@@ -111,6 +111,120 @@ void fill(Message& message, Input& input, int depth) {
   }
 }
 
+// Entities that the program has, right as they are.
+const std::vector<pb::Entity>& right_entities() {
+  static const std::vector<pb::Entity> all = [] {
+    const info::P4Info p4info = control_plane().p4info();
+    const auto profile = [&](const char* name) { return std::to_string(id_of(p4info.action_profiles(), name)); };
+    const auto match = [](const std::string& text) { return "match { " + text + " } "; };
+    const auto entry = [](const std::string& table, const std::string& rest) {
+      return "table_entry { " + Bench::table(table) + rest + " }";
+    };
+    const std::string forward = Bench::action("forward", Bench::param(1, "\\002"));
+    const std::string call = "action { action { " + forward + " } } ";
+    const std::string route =
+        "action { action { " + Bench::action("route", Bench::param(1, "\\004") + Bench::param(2, "\\002")) + " } } ";
+    const std::string key = match("field_id: 1 exact { value: \"\\001\" }");
+    const std::string prefix = match("field_id: 1 lpm { value: \"\\012\\000\\000\\000\" prefix_len: 8 }");
+    const std::string masked = match("field_id: 1 ternary { value: \"\\001\" mask: \"\\003\" }");
+    const std::string rates = "{ cir: 1 cburst: 1 pir: 2 pburst: 2 }";
+    const auto number = [](uint32_t id) { return std::to_string(id); };
+    const std::string one_shot =
+        "action { action_profile_action_set { action_profile_actions { weight: 1 watch_port: \"\\001\" action { " +
+        forward + " } } action_profile_actions { weight: 2 action { " + forward + " } } } } ";
+    std::vector<pb::Entity> out;
+    for (const std::string& text :
+         {entry("switching", key + call),
+          entry("switching", key + call + "idle_timeout_ns: 1000000000 metadata: \"m\" "),
+          entry("switching", "is_default_action: true " + call),
+          entry("routes", prefix + route),
+          entry("routes", route + "counter_data { packet_count: 1 byte_count: 2 } "),
+          entry("acl",
+                masked + "priority: 1 action { action { " + Bench::action("police") + " } } meter_config " + rates),
+          entry("acl", match("field_id: 2 optional { value: \"\\006\" }") +
+                           match("field_id: 3 range { low: \"\\001\" high: \"\\010\" }") +
+                           "priority: 2 action { action { " + Bench::action("drop") + " } } "),
+          entry("balance", key + "action { action_profile_member_id: 1 } "),
+          entry("balance", key + "action { action_profile_group_id: 1 } "),
+          entry("balance", key + one_shot),
+          entry("indirect", key + "action { action_profile_member_id: 1 } "),
+          "action_profile_member { member_id: 1 action { " + forward + " } action_profile_id: " + profile(".spread") +
+              " }",
+          "action_profile_member { member_id: 2 action { " + forward + " } action_profile_id: " + profile(".spread") +
+              " }",
+          "action_profile_member { member_id: 1 action { " + forward + " } action_profile_id: " + profile(".hops") +
+              " }",
+          "action_profile_group { group_id: 1 max_size: 4 members { member_id: 1 weight: 1 } action_profile_id: " +
+              profile(".spread") + " }",
+          "action_profile_group { group_id: 1 max_size: 4 members { member_id: 1 weight: 1 watch_port: \"\\003\" } "
+          "members { member_id: 2 weight: 2 } action_profile_id: " +
+              profile(".spread") + " }",
+          "meter_entry { index { index: 1 } config " + rates +
+              " meter_id: " + number(p4info.meters(0).preamble().id()) + " }",
+          "counter_entry { index { index: 1 } data { packet_count: 4 } counter_id: " +
+              number(p4info.counters(0).preamble().id()) + " }",
+          "register_entry { index { index: 1 } data { bitstring: \"\\007\" } register_id: " +
+              number(p4info.registers(0).preamble().id()) + " }",
+          "direct_counter_entry { data { packet_count: 4 } " + entry("routes", prefix) + " }",
+          "direct_meter_entry { config " + rates + entry("acl", masked + "priority: 1 ") + " }",
+          std::string("packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 1 "
+                      "replicas { port: \"\\001\" } replicas { port: \"\\002\" instance: 1 } } }"),
+          std::string(
+              "packet_replication_engine_entry { clone_session_entry { session_id: 1 replicas { port: \"\\001\" } "
+              "packet_length_bytes: 64 } }"),
+          "value_set_entry { members { match { field_id: 1 exact { value: \"\\210\" } } } value_set_id: " +
+              number(p4info.value_sets(0).preamble().id()) + " }",
+          "digest_entry { config { max_list_size: 2 max_timeout_ns: 1000 ack_timeout_ns: 100000 } digest_id: " +
+              number(p4info.digests(0).preamble().id()) + " }"})
+      out.push_back(from_text<pb::Entity>(text));
+    return out;
+  }();
+  return all;
+}
+
+// Changes one field somewhere in the message.
+void edit(Message& message, Input& input, int depth) {
+  const auto& descriptor = *message.GetDescriptor();
+  if (descriptor.field_count() == 0 || descriptor.full_name() == "google.protobuf.Any") return;
+  const auto& access = *message.GetReflection();
+  const FieldDescriptor& field = *descriptor.field(input.u8() % descriptor.field_count());
+  const int count = field.is_repeated() ? access.FieldSize(message, &field) : 0;
+  const bool is_there = field.is_repeated() ? count > 0 : !field.has_presence() || access.HasField(message, &field);
+  const uint8_t how = input.u8() % 8;
+  if (is_there && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && how < 6)
+    edit(field.is_repeated() ? *access.MutableRepeatedMessage(&message, &field, input.u8() % count)
+                             : *access.MutableMessage(&message, &field),
+         input, depth + 1);
+  else if (how == 6)
+    access.ClearField(&message, &field);
+  else
+    set(message, field, input, depth);
+}
+
+void choose(pb::Entity& entity, Input& input) {
+  const uint8_t kind = input.u8();
+  if (kind >= 240) {
+    fill(entity, input, 1);
+    return;
+  }
+  entity = right_entities()[kind % right_entities().size()];
+  const uint8_t edits = input.u8();
+  for (int n = edits < 128 ? 0 : edits % 4; n > 0; --n) edit(entity, input, 1);
+}
+
+// What there is of each kind, members first.
+void populate(Bench& bench) {
+  for (const auto type : {pb::Update::INSERT, pb::Update::MODIFY})
+    for (int round = 0; round < 3; ++round)
+      for (const pb::Entity& entity : right_entities()) {
+        pb::WriteRequest request = bench.request({});
+        request.add_updates()->set_type(type);
+        *request.mutable_updates(0)->mutable_entity() = entity;
+        bench.device.write(request);
+      }
+  require(bench.device.pipeline()->tables.at(0).entries > 0, "what is right is taken");
+}
+
 void write(Bench& bench, Input& input) {
   pb::WriteRequest request = bench.request({});
   static constexpr pb::WriteRequest::Atomicity kModes[] = {pb::WriteRequest::CONTINUE_ON_ERROR,
@@ -121,7 +235,7 @@ void write(Bench& bench, Input& input) {
     static constexpr pb::Update::Type kTypes[] = {pb::Update::INSERT, pb::Update::MODIFY, pb::Update::DELETE,
                                                   pb::Update::INSERT, pb::Update::UNSPECIFIED};
     update.set_type(kTypes[input.u8() % std::size(kTypes)]);
-    fill(*update.mutable_entity(), input, 1);
+    choose(*update.mutable_entity(), input);
   }
   const bool is_atomic = request.atomicity() == pb::WriteRequest::DATAPLANE_ATOMIC;
   const std::string before = is_atomic ? bench.state() : "";
@@ -157,6 +271,7 @@ std::vector<Bytes> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Input input({data, size});
   Bench bench;
+  if (input.u8() % 2 != 0) populate(bench);
   uint64_t now_ns = uint64_t{1} << 62;
   for (int requests = 0; requests < 24 && !input.empty(); ++requests) {
     now_ns += uint64_t{input.u8()} * 10'000'000;
@@ -170,7 +285,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       case 4: {
         pb::ReadRequest request;
         request.set_device_id(Bench::kDevice);
-        fill(*request.add_entities(), input, 1);
+        choose(*request.add_entities(), input);
         Responses responses;
         const auto status = bench.device.read(request, responses);
         require(status.error_code() != service::Code::INTERNAL, status.error_message());

@@ -21,7 +21,16 @@ const SYSTEM_DIRS = [
   join(GENERATED, 'p4runtime/messages'),
 ];
 // Paths that the builds define: their values do not matter here.
-const PATHS = ['NFS_SOURCE_DIR', 'NF_REPLAY', 'CONTAINER_NF', 'PROFILES', 'LIBRARY', 'TICK_SENDER', 'PLANNED_FORMS', 'P4_PROGRAMS'];
+const PATHS = [
+  'NFS_SOURCE_DIR',
+  'NF_REPLAY',
+  'CONTAINER_NF',
+  'P4_PROGRAMS',
+  'PROFILES',
+  'LIBRARY',
+  'TICK_SENDER',
+  'PLANNED_FORMS',
+];
 const at = (path) => (isAbsolute(path) ? path : join(ROOT, path));
 const FLAGS = [
   '-std=c++20',

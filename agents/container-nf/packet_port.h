@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "support/packet_socket.h"
 
 namespace orrery::container_nf {
 
@@ -40,18 +43,15 @@ class PacketPort {
  public:
   // Throws std::runtime_error where there is no such interface or no right to a packet socket.
   explicit PacketPort(std::string interface);
-  ~PacketPort();
-  PacketPort(const PacketPort&) = delete;
-  PacketPort& operator=(const PacketPort&) = delete;
 
-  const std::string& interface() const { return interface_; }
+  const std::string& interface() const { return socket_.interface(); }
 
   // Readable while frames wait; in error after the interface went down, until clear_error().
-  int fd() const { return fd_; }
-  void clear_error();
+  int fd() const { return socket_.fd(); }
+  void clear_error() const { socket_.clear_error(); }
 
   // Whether the interface is still the one that was opened. It may be down.
-  bool present() const;
+  bool present() const { return socket_.present(); }
 
   // At most kBatch of the frames that wait, the oldest first, with their 802.1Q tag; empty when none waits. They are
   // the caller's until release(), which is due before the next receive().
@@ -64,14 +64,15 @@ class PacketPort {
   const PortDrops& drops();
 
  private:
-  void map_ring();
-  void bind_to_interface();
+  struct Unmap {
+    void operator()(uint8_t* ring) const;
+  };
+
+  void map_ring(int fd);
   uint8_t* slot(size_t index) const;
 
-  std::string interface_;
-  int fd_ = -1;
-  unsigned index_ = 0;
-  uint8_t* ring_ = nullptr;
+  std::unique_ptr<uint8_t, Unmap> ring_;
+  PacketSocket socket_;
   size_t head_ = 0;   // slot that is looked at next
   size_t taken_ = 0;  // slots behind the head that are the caller's
   std::vector<Frame> frames_;

@@ -31,14 +31,17 @@ void set(int fd, int level, int option, const T& value, const char* name) {
 
 }  // namespace
 
+std::optional<VlanTag> vlan_tag_of(uint32_t status, uint16_t tpid, uint16_t tci) {
+  if ((status & TP_STATUS_VLAN_VALID) == 0) return std::nullopt;
+  return VlanTag{(status & TP_STATUS_VLAN_TPID_VALID) != 0 ? tpid : uint16_t{ETH_P_8021Q}, tci};
+}
+
 std::optional<VlanTag> vlan_tag_of(msghdr& message) {
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_PACKET || part->cmsg_type != PACKET_AUXDATA) continue;
     tpacket_auxdata extra{};
     std::memcpy(&extra, CMSG_DATA(part), sizeof(extra));
-    if ((extra.tp_status & TP_STATUS_VLAN_VALID) == 0) return std::nullopt;
-    const bool has_tpid = (extra.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
-    return VlanTag{has_tpid ? extra.tp_vlan_tpid : uint16_t{ETH_P_8021Q}, extra.tp_vlan_tci};
+    return vlan_tag_of(extra.tp_status, extra.tp_vlan_tpid, extra.tp_vlan_tci);
   }
   return std::nullopt;
 }

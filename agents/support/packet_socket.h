@@ -20,6 +20,9 @@ struct VlanTag {
   uint16_t tci = 0;
 };
 
+// Of a frame with this status (TP_STATUS_VLAN_VALID and so on) in a ring or beside a message.
+std::optional<VlanTag> vlan_tag_of(uint32_t status, uint16_t tpid, uint16_t tci);
+
 // Of a message that was received with PACKET_AUXDATA.
 std::optional<VlanTag> vlan_tag_of(msghdr& message);
 

@@ -1,43 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "linkd/frame_socket.h"
 
-#include <arpa/inet.h>
-#include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <net/if.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
 
-#include "support/checksum.h"
 #include "support/clock.h"
-
-#ifndef PACKET_IGNORE_OUTGOING
-#define PACKET_IGNORE_OUTGOING 23
-#endif
 
 namespace orrery::linkd {
 namespace {
 
 constexpr int kBufferBytes = 8 << 20;
 constexpr size_t kFrameMax = 14 + 65536;
-constexpr uint32_t kTagBytes = 4;
-constexpr size_t kTagAt = 12;
 // A frame cannot have waited in the kernel for longer: a greater difference means that the clock was set.
 constexpr uint64_t kWaitMaxNs = 1'000'000'000;
 
-[[noreturn]] void fail(const std::string& what) {
-  throw std::runtime_error(what + ": " + std::strerror(errno));
+void set(int fd, int level, int option, const char* name) {
+  const int on = 1;
+  if (setsockopt(fd, level, option, &on, sizeof(on)) != 0)
+    throw std::runtime_error(std::string(name) + ": " + std::strerror(errno));
 }
 
-template <typename T>
-void set(int fd, int level, int option, const T& value, const char* name) {
-  if (setsockopt(fd, level, option, &value, sizeof(value)) != 0) fail(name);
+void prepare(int fd) {
+  set(fd, SOL_PACKET, PACKET_VNET_HDR, "PACKET_VNET_HDR");
+  set(fd, SOL_PACKET, PACKET_AUXDATA, "PACKET_AUXDATA");
+  set(fd, SOL_SOCKET, SO_TIMESTAMPNS, "SO_TIMESTAMPNS");
+  enlarge_buffers(fd, kBufferBytes);
 }
 
 uint64_t nanoseconds(const timespec& t) {
@@ -45,13 +38,11 @@ uint64_t nanoseconds(const timespec& t) {
 }
 
 // Restores the 802.1Q tag, which the kernel keeps outside the frame.
-void insert_tag(Frame& frame, uint16_t tpid, uint16_t tci) {
-  uint8_t tag[kTagBytes];
-  store_be16(tag, tpid);
-  store_be16(tag + 2, tci);
-  frame.bytes.insert(frame.bytes.begin() + kTagAt, tag, tag + kTagBytes);
-  if ((frame.offload.flags & OffloadHeader::kNeedsChecksum) != 0) frame.offload.csum_start += kTagBytes;
-  if (frame.offload.hdr_len != 0) frame.offload.hdr_len += kTagBytes;
+void insert_tag(Frame& frame, VlanTag tag) {
+  frame.bytes.insert(frame.bytes.begin(), VlanTag::kBytes, 0);
+  insert_vlan_tag(frame.bytes.data() + VlanTag::kBytes, tag);
+  if ((frame.offload.flags & OffloadHeader::kNeedsChecksum) != 0) frame.offload.csum_start += VlanTag::kBytes;
+  if (frame.offload.hdr_len != 0) frame.offload.hdr_len += VlanTag::kBytes;
 }
 
 void read_ancillary(msghdr& message, Frame& frame, uint64_t realtime_ahead_ns, uint64_t now_ns) {
@@ -62,14 +53,9 @@ void read_ancillary(msghdr& message, Frame& frame, uint64_t realtime_ahead_ns, u
       std::memcpy(&stamp, CMSG_DATA(part), sizeof(stamp));
       const uint64_t at_ns = nanoseconds(stamp) - realtime_ahead_ns;
       if (at_ns <= now_ns && now_ns - at_ns < kWaitMaxNs) frame.received_ns = at_ns;
-    } else if (part->cmsg_level == SOL_PACKET && part->cmsg_type == PACKET_AUXDATA) {
-      tpacket_auxdata extra{};
-      std::memcpy(&extra, CMSG_DATA(part), sizeof(extra));
-      if ((extra.tp_status & TP_STATUS_VLAN_VALID) != 0 && frame.bytes.size() >= kTagAt)
-        insert_tag(frame, (extra.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0 ? extra.tp_vlan_tpid : ETH_P_8021Q,
-                   extra.tp_vlan_tci);
     }
   }
+  if (const auto tag = vlan_tag_of(message); tag && frame.bytes.size() >= VlanTag::kAt) insert_tag(frame, *tag);
 }
 
 }  // namespace
@@ -84,37 +70,7 @@ uint64_t Frame::wire_bytes() const {
   return bytes.size() + (segments() - 1) * offload.hdr_len;
 }
 
-FrameSocket::FrameSocket(std::string interface) : interface_(std::move(interface)) {
-  // Protocol 0: no frames are received before bind() selects the interface.
-  fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd_ < 0) fail("packet socket");
-  try {
-    set(fd_, SOL_PACKET, PACKET_VNET_HDR, 1, "PACKET_VNET_HDR");
-    set(fd_, SOL_PACKET, PACKET_AUXDATA, 1, "PACKET_AUXDATA");
-    set(fd_, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1, "PACKET_IGNORE_OUTGOING");
-    set(fd_, SOL_SOCKET, SO_TIMESTAMPNS, 1, "SO_TIMESTAMPNS");
-    for (int option : {SO_RCVBUFFORCE, SO_SNDBUFFORCE}) set(fd_, SOL_SOCKET, option, kBufferBytes, "socket buffer");
-    index_ = if_nametoindex(interface_.c_str());
-    if (index_ == 0) throw std::runtime_error("no interface " + interface_);
-    sockaddr_ll address{};
-    address.sll_family = AF_PACKET;
-    address.sll_protocol = htons(ETH_P_ALL);
-    address.sll_ifindex = static_cast<int>(index_);
-    if (bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) fail("interface " + interface_);
-    // Frames are addressed to the other end, not to this interface.
-    packet_mreq all{};
-    all.mr_ifindex = static_cast<int>(index_);
-    all.mr_type = PACKET_MR_PROMISC;
-    set(fd_, SOL_PACKET, PACKET_ADD_MEMBERSHIP, all, "promiscuous mode");
-  } catch (...) {
-    close(fd_);
-    throw;
-  }
-}
-
-FrameSocket::~FrameSocket() {
-  close(fd_);
-}
+FrameSocket::FrameSocket(std::string interface) : socket_(std::move(interface), prepare) {}
 
 std::vector<Frame> FrameSocket::receive(size_t most) {
   static thread_local std::vector<uint8_t> buffer(kFrameMax);
@@ -132,7 +88,7 @@ std::vector<Frame> FrameSocket::receive(size_t most) {
     message.msg_iovlen = 2;
     message.msg_control = control;
     message.msg_controllen = sizeof(control);
-    const ssize_t length = recvmsg(fd_, &message, 0);
+    const ssize_t length = recvmsg(fd(), &message, 0);
     // An interface that goes down is reported once, by ENETDOWN; the socket works again when it is up.
     if (length < 0) break;
     if (static_cast<size_t>(length) < sizeof(frame.offload) || (message.msg_flags & MSG_TRUNC) != 0) continue;
@@ -149,20 +105,8 @@ Sent FrameSocket::send(const Frame& frame) {
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  if (sendmsg(fd_, &message, 0) >= 0) return Sent::kYes;
+  if (sendmsg(fd(), &message, 0) >= 0) return Sent::kYes;
   return errno == ENXIO || errno == ENODEV ? Sent::kGone : Sent::kRefused;
-}
-
-bool FrameSocket::present() const {
-  return if_nametoindex(interface_.c_str()) == index_;
-}
-
-uint64_t FrameSocket::overflow() {
-  tpacket_stats stats{};
-  socklen_t length = sizeof(stats);
-  // Reading resets the kernel's count.
-  if (getsockopt(fd_, SOL_PACKET, PACKET_STATISTICS, &stats, &length) == 0) overflow_ += stats.tp_drops;
-  return overflow_;
 }
 
 }  // namespace orrery::linkd

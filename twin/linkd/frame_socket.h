@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "support/packet_socket.h"
+
 namespace orrery::linkd {
 
 // virtio_net_hdr of Virtual I/O Device 5.1.6.1, in the machine's byte order.
@@ -40,27 +42,21 @@ class FrameSocket {
  public:
   // Throws std::runtime_error if there is no such interface.
   explicit FrameSocket(std::string interface);
-  ~FrameSocket();
-  FrameSocket(const FrameSocket&) = delete;
-  FrameSocket& operator=(const FrameSocket&) = delete;
 
-  const std::string& interface() const { return interface_; }
-  int fd() const { return fd_; }
+  const std::string& interface() const { return socket_.interface(); }
+  int fd() const { return socket_.fd(); }
 
   // Up to `most` waiting frames, oldest first. Never blocks.
   std::vector<Frame> receive(size_t most);
   Sent send(const Frame& frame);
 
   // Whether the interface is still the one that was opened. It may be down.
-  bool present() const;
+  bool present() const { return socket_.present(); }
   // Frames that did not fit into the buffer since it was opened.
-  uint64_t overflow();
+  uint64_t overflow() { return socket_.overflow(); }
 
  private:
-  std::string interface_;
-  int fd_ = -1;
-  unsigned index_ = 0;
-  uint64_t overflow_ = 0;
+  PacketSocket socket_;
 };
 
 }  // namespace orrery::linkd

@@ -40,7 +40,7 @@ class Control : public ::testing::Test {
 TEST_F(Control, ALinkWithoutInterfacesIsThereAndTellsWhy) {
   const json told = handle(pump_, "set-links", {{"links", {link()}}});
   ASSERT_EQ(told["links"].size(), 1u);
-  EXPECT_EQ(told["links"][0]["failure"], "no interface none-a");
+  EXPECT_EQ(told["links"][0]["failure"], "there is no interface none-a");
   EXPECT_EQ(handle(pump_, "get-links", json::object()), told);
   EXPECT_EQ(handle(pump_, "set-links", {{"links", json::array()}}), json({{"links", json::array()}}));
 }

@@ -126,7 +126,7 @@ class Control {
   // Of a custom CRC, by the calculation's name in the JSON.
   void set_crc(std::string_view calculation, const CrcParameters& parameters);
 
-  // Entries whose idle timeout has passed at `now_ns`, each once until a packet matches it again or it is modified.
+  // Entries whose idle timeout has passed at `now_ns`, again after each further one without a packet.
   void each_idle(uint64_t now_ns, const std::function<void(const IdleEntry&)>& report);
 
   const std::array<uint64_t, static_cast<size_t>(DropReason::kCount)>& drops() const;

@@ -58,10 +58,7 @@ int32_t Machine::apply_table(Frame& frame, uint32_t index) {
     hit.counter.packets += 1;
     hit.counter.bytes += frame.ingress_length;
   }
-  if (info.has_idle_timeout) {
-    hit.last_hit_ns = now_ns_;
-    hit.reported_idle = false;
-  }
+  if (info.has_idle_timeout) hit.last_hit_ns = now_ns_;
   if (info.direct_meter) {
     const bool bytes = program->meters[*info.direct_meter].bytes;
     const Colour colour = table.meter_at(entry).mark(bytes ? frame.ingress_length : 1, now_ns_);

@@ -96,12 +96,12 @@ EntryHandle Table::insert_item(const MatchIndex::Item& item, const TableEntry& e
     free_.pop_back();
   }
   entries_[handle] = {.used = true,
-                      .reported_idle = false,
                       .priority = entry.priority,
                       .choice = choice,
                       .counter = {},
                       .idle_timeout_ns = entry.idle_timeout_ns,
-                      .last_hit_ns = now_ns};
+                      .last_hit_ns = now_ns,
+                      .idle_since_ns = now_ns};
   std::ranges::copy(args, args_.begin() + std::ptrdiff_t{handle} * args_stride_);
   if (info_.direct_meter) meters_[handle] = {};
   index_.insert(handle, item);
@@ -127,7 +127,7 @@ void Table::modify(const TableEntry& entry, uint64_t now_ns) {
   changed.choice = choice;
   changed.idle_timeout_ns = entry.idle_timeout_ns;
   changed.last_hit_ns = now_ns;
-  changed.reported_idle = false;
+  changed.idle_since_ns = now_ns;
   std::ranges::copy(args, args_.begin() + std::ptrdiff_t{handle} * args_stride_);
 }
 
@@ -227,9 +227,10 @@ void Table::each_idle(uint64_t now_ns, const std::function<void(EntryHandle)>& r
   if (!info_.has_idle_timeout) return;
   for (uint32_t handle = 0; handle < entries_.size(); ++handle) {
     Entry& each = entries_[handle];
-    if (!each.used || each.idle_timeout_ns == 0 || each.reported_idle) continue;
-    if (idle_ns(handle, now_ns) < each.idle_timeout_ns) continue;
-    each.reported_idle = true;
+    if (!each.used || each.idle_timeout_ns == 0) continue;
+    const uint64_t since_ns = std::max(each.last_hit_ns, each.idle_since_ns);
+    if (now_ns < since_ns || now_ns - since_ns < each.idle_timeout_ns) continue;
+    each.idle_since_ns = now_ns;
     report(handle);
   }
 }

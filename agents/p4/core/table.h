@@ -49,7 +49,7 @@ class Table {
 
   // Since a packet matched it, or since it was inserted or modified.
   uint64_t idle_ns(EntryHandle handle, uint64_t now_ns) const;
-  // Entries whose timeout has passed, each once until a packet matches it again or it is modified.
+  // Entries whose timeout has passed since a packet matched them, or they were inserted, modified or reported.
   void each_idle(uint64_t now_ns, const std::function<void(EntryHandle)>& report);
 
   // The packet side.
@@ -62,12 +62,12 @@ class Table {
   };
   struct Entry {
     bool used = false;
-    bool reported_idle = false;
     int32_t priority = 0;
     Choice choice;
     CounterValue counter;
     uint64_t idle_timeout_ns = 0;
     uint64_t last_hit_ns = 0;
+    uint64_t idle_since_ns = 0;  // inserted, modified or reported as idle
   };
   // kNoEntry: none.
   uint32_t lookup(const uint64_t* key, const uint64_t* frame) const { return index_.lookup(key, frame); }

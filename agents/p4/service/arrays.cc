@@ -74,7 +74,7 @@ void write_rates(const MeterRates& rates, pb::MeterConfig* out) {
 void write_counter_entry(Context& context, pb::Update::Type type, const pb::CounterEntry& entry) {
   only_modify(type, "counter_entry");
   const CounterSpecOf& spec = context.instance.catalogue.counter(entry.counter_id(), "counter_entry.counter_id");
-  CounterArray& array = context.control.counters(spec.index);
+  CounterArray& array = context.control().counters(spec.index);
   const CounterValue value = counter_of(entry.data(), "counter_entry.data");
   each_index(entry, array.size(), "counter_entry", "counter \"" + spec.name + '"', [&](uint64_t index) {
     if (entry.has_data()) array.write(index, value);
@@ -87,7 +87,7 @@ void read_counter_entries(Context& context, const pb::CounterEntry& filter, Resp
       catalogue.counters(), filter.counter_id(),
       [&]() -> auto& { return catalogue.counter(filter.counter_id(), "counter_entry.counter_id"); },
       [&](const CounterSpecOf& spec) {
-        const CounterArray& array = context.control.counters(spec.index);
+        const CounterArray& array = context.control().counters(spec.index);
         each_index(filter, array.size(), "counter_entry", "counter \"" + spec.name + '"', [&](uint64_t index) {
           pb::CounterEntry* entry = out.add().mutable_counter_entry();
           entry->set_counter_id(spec.id);
@@ -101,7 +101,7 @@ void write_meter_entry(Context& context, pb::Update::Type type, const pb::MeterE
   only_modify(type, "meter_entry");
   no_colour_counters(entry.has_counter_data(), "meter_entry.counter_data");
   const MeterSpecOf& spec = context.instance.catalogue.meter(entry.meter_id(), "meter_entry.meter_id");
-  MeterArray& array = context.control.meters(spec.index);
+  MeterArray& array = context.control().meters(spec.index);
   const auto rates = entry.has_config() ? rates_of(entry.config(), "meter_entry.config") : std::nullopt;
   each_index(entry, array.size(), "meter_entry", "meter \"" + spec.name + '"',
              [&](uint64_t index) { in_core("meter_entry", [&] { array.write(index, rates); }); });
@@ -114,7 +114,7 @@ void read_meter_entries(Context& context, const pb::MeterEntry& filter, Response
       catalogue.meters(),
       filter.meter_id(), [&]() -> auto& { return catalogue.meter(filter.meter_id(), "meter_entry.meter_id"); },
       [&](const MeterSpecOf& spec) {
-        const MeterArray& array = context.control.meters(spec.index);
+        const MeterArray& array = context.control().meters(spec.index);
         each_index(filter, array.size(), "meter_entry", "meter \"" + spec.name + '"', [&](uint64_t index) {
           pb::MeterEntry* entry = out.add().mutable_meter_entry();
           entry->set_meter_id(spec.id);
@@ -127,7 +127,7 @@ void read_meter_entries(Context& context, const pb::MeterEntry& filter, Response
 void write_register_entry(Context& context, pb::Update::Type type, const pb::RegisterEntry& entry) {
   only_modify(type, "register_entry");
   const RegisterSpec& spec = context.instance.catalogue.register_of(entry.register_id(), "register_entry.register_id");
-  RegisterArray& array = context.control.registers(spec.index);
+  RegisterArray& array = context.control().registers(spec.index);
   const std::string owner = "register \"" + spec.name + '"';
   if (!entry.has_data()) refuse(Code::INVALID_ARGUMENT, "register_entry.data: is missing (" + owner + ")");
   const ByteString value = from_data(entry.data(), spec.form, spec.width, "register_entry.data (" + owner + ")");
@@ -140,7 +140,7 @@ void read_register_entries(Context& context, const pb::RegisterEntry& filter, Re
       catalogue.registers(), filter.register_id(),
       [&]() -> auto& { return catalogue.register_of(filter.register_id(), "register_entry.register_id"); },
       [&](const RegisterSpec& spec) {
-        const RegisterArray& array = context.control.registers(spec.index);
+        const RegisterArray& array = context.control().registers(spec.index);
         const DataShape shape{.form = spec.form, .width = spec.width};
         each_index(filter, array.size(), "register_entry", "register \"" + spec.name + '"', [&](uint64_t index) {
           pb::RegisterEntry* entry = out.add().mutable_register_entry();

@@ -60,8 +60,7 @@ Instance& Device::addressed() const {
 std::vector<std::optional<Failure>> Device::apply_each(Instance& instance, const pb::WriteRequest& request) {
   std::vector<std::optional<Failure>> failures(static_cast<size_t>(request.updates_size()));
   for (int begin = 0; begin < request.updates_size(); begin += kUpdatesAtOnce) {
-    Control control = instance.pipeline->control();
-    Context context{instance, control, ports_up_, monotonic_ns()};
+    Context context(instance, ports_up_, monotonic_ns());
     const int end = std::min(request.updates_size(), begin + kUpdatesAtOnce);
     for (int i = begin; i < end; ++i) {
       try {
@@ -77,8 +76,7 @@ std::vector<std::optional<Failure>> Device::apply_each(Instance& instance, const
 std::vector<std::optional<Failure>> Device::apply_all_or_none(Instance& instance, const pb::WriteRequest& request) {
   std::vector<std::optional<Failure>> failures(static_cast<size_t>(request.updates_size()));
   std::vector<pb::Update> undo;  // the last one first
-  Control control = instance.pipeline->control();
-  Context context{instance, control, ports_up_, monotonic_ns()};
+  Context context(instance, ports_up_, monotonic_ns());
   for (int i = 0; i < request.updates_size(); ++i) {
     try {
       auto inverse = inverse_of(context, request.updates(i));
@@ -101,9 +99,10 @@ std::vector<std::optional<Failure>> Device::apply_all_or_none(Instance& instance
     Instance& instance = addressed();
     ++reads_;
     for (const pb::Entity& entity : request.entities()) {
-      Control control = instance.pipeline->control();
-      Context context{instance, control, ports_up_, monotonic_ns()};
+      Context context(instance, ports_up_, monotonic_ns());
+      out.pause_by([&] { context.pause(); });
       service::read(context, entity, out);
+      out.pause_by({});
     }
     return ::grpc::Status::OK;
   });
@@ -144,8 +143,7 @@ std::vector<std::optional<Failure>> Device::apply_all_or_none(Instance& instance
     }
     if (request.action() == Request::RECONCILE_AND_COMMIT && running_) {
       // The state of the running pipeline must not change until the next one runs.
-      Control control = running_->pipeline->control();
-      Context context{*running_, control, ports_up_, monotonic_ns()};
+      Context context(*running_, ports_up_, monotonic_ns());
       const auto state = state_of(context);
       replay(state, *next);
       commit(std::move(next));
@@ -157,10 +155,9 @@ std::vector<std::optional<Failure>> Device::apply_all_or_none(Instance& instance
 }
 
 void Device::replay(const std::vector<pb::Update>& state, Instance& next) {
-  Control control = next.pipeline->control();
-  Context context{next, control, ports_up_, monotonic_ns()};
+  Context context(next, ports_up_, monotonic_ns());
   for (const TableSpec& table : next.catalogue.tables())
-    if (!table.is_constant) control.table(table.index).clear();
+    if (!table.is_constant) context.control().table(table.index).clear();
   for (const pb::Update& update : state) {
     try {
       apply(context, update);
@@ -216,8 +213,7 @@ void Device::set_ports_up(PortsUp up) {
   ports_up_ = std::move(up);
   for (const auto& instance : {running_, saved_}) {
     if (!instance) continue;
-    Control control = instance->pipeline->control();
-    Context context{*instance, control, ports_up_, monotonic_ns()};
+    Context context(*instance, ports_up_, monotonic_ns());
     apply_watch_ports(context);
   }
 }

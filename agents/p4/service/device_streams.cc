@@ -241,9 +241,8 @@ void Device::send_idle(uint64_t now_ns) {
     post_to_primaries(response);
     response.Clear();
   };
-  Control control = running_->pipeline->control();
-  Context context{*running_, control, ports_up_, now_ns};
-  control.each_idle(now_ns, [&](const IdleEntry& idle) {
+  Context context(*running_, ports_up_, now_ns);
+  context.control().each_idle(now_ns, [&](const IdleEntry& idle) {
     const TableSpec* table = running_->catalogue.table_at(idle.table);
     if (table == nullptr) return;
     write_idle_entry(context, *table, idle.entry, response.mutable_idle_timeout_notification()->add_table_entry());

@@ -110,12 +110,25 @@ struct Instance {
 // Ports of the switch that are up.
 using PortsUp = std::set<uint32_t>;
 
-// What reads and writes work on; lives as long as packets wait.
-struct Context {
+// What reads and writes work on. Packets wait as long as it lives, but in pause().
+class Context {
+ public:
+  Context(Instance& instance, const PortsUp& ports_up, uint64_t now_ns)
+      : instance(instance), ports_up(ports_up), now_ns(now_ns), control_(instance.pipeline->control()) {}
+
+  Control& control() { return *control_; }
+  // Lets packets through that wait. They change counters, registers and the like, but no entry.
+  void pause() {
+    control_.reset();
+    control_.emplace(instance.pipeline->control());
+  }
+
   Instance& instance;
-  Control& control;
   const PortsUp& ports_up;
-  uint64_t now_ns;
+  const uint64_t now_ns;
+
+ private:
+  std::optional<Control> control_;
 };
 
 // A refusal of the core with our code.

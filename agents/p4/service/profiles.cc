@@ -17,7 +17,7 @@ std::string owner_of(const ProfileSpec& profile) {
 struct Profile {
   Profile(Context& context, const ProfileSpec& spec)
       : spec(spec),
-        control(context.control.action_profile(spec.index)),
+        control(context.control().action_profile(spec.index)),
         notes(context.instance.profiles[static_cast<size_t>(&spec - context.instance.catalogue.profiles().data())]) {}
   Profile(Context& context, uint32_t id, const std::string& field)
       : Profile(context, context.instance.catalogue.profile(id, field)) {}

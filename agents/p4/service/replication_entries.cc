@@ -68,7 +68,7 @@ void write_multicast_group(Context& context, pb::Update::Type type, const pb::Mu
   check_number(number, "multicast_group_entry.multicast_group_id");
   auto& all = context.instance.groups;
   check_presence(all, number, type, field, "multicast group");
-  Replication& replication = context.control.replication();
+  Replication& replication = context.control().replication();
   if (type == pb::Update::DELETE) {
     in_core(field, [&] { replication.remove_group(number); });
     all.erase(number);
@@ -90,7 +90,7 @@ void write_clone_session(Context& context, pb::Update::Type type, const pb::Clon
   check_number(number, "clone_session_entry.session_id");
   auto& all = context.instance.sessions;
   check_presence(all, number, type, field, "clone session");
-  Replication& replication = context.control.replication();
+  Replication& replication = context.control().replication();
   if (type == pb::Update::DELETE) {
     in_core(field, [&] { replication.remove_session(number); });
     all.erase(number);
@@ -179,7 +179,7 @@ void write_value_set(Context& context, pb::Update::Type type, const pb::ValueSet
     if (!seen.emplace(members.back().value, members.back().mask).second)
       refuse(Code::ALREADY_EXISTS, place + ": is there twice");
   }
-  in_core(field, [&] { context.control.value_set(spec.index).set(members); });
+  in_core(field, [&] { context.control().value_set(spec.index).set(members); });
   context.instance.value_sets[spec.id] = entry;
 }
 

@@ -158,25 +158,29 @@ Server::Server(Device& device, const std::vector<std::string>& addresses) : impl
   builder.SetSyncServerOption(::grpc::ServerBuilder::MAX_POLLERS, 2);
   // Two servers of one port would each get some of the clients.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  device.set_waker([impl = impl_.get()] { impl->wake(); });
   const mode_t mask = umask(0177);
   impl_->server = builder.BuildAndStart();
   umask(mask);
-  for (size_t i = 0; i < addresses.size(); ++i)
-    if (!impl_->server || ports[i] == 0) throw std::runtime_error("P4Runtime cannot be served at " + addresses[i]);
-  device.set_waker([impl = impl_.get()] { impl->wake(); });
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    if (impl_->server && ports[i] != 0) continue;
+    impl_->server.reset();
+    device.set_waker({});
+    throw std::runtime_error("P4Runtime cannot be served at " + addresses[i]);
+  }
   impl_->timers = std::thread([impl = impl_.get()] { impl->run_timers(); });
 }
 
 Server::~Server() {
-  impl_->device.set_waker({});
+  impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+  impl_->server->Wait();
   {
     const std::lock_guard lock(impl_->mutex);
     impl_->stopped = true;
   }
   impl_->changed.notify_one();
   impl_->timers.join();
-  impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
-  impl_->server->Wait();
+  impl_->device.set_waker({});
 }
 
 }  // namespace orrery::p4::service

@@ -17,9 +17,10 @@ void check_address(const std::string& address);
 class Server {
  public:
   // Listens at once. A socket file that nobody serves is replaced; it is for this user alone. Throws
-  // std::runtime_error where an address cannot be used. Precondition: they are checked.
+  // std::runtime_error where an address cannot be used. Preconditions: they are checked; the packet thread has not
+  // begun.
   Server(Device& device, const std::vector<std::string>& addresses);
-  // Ends all streams; waits at most about a second.
+  // Ends all streams; waits at most about a second. Precondition: the packet thread has ended.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

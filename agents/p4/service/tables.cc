@@ -20,7 +20,7 @@ size_t position_of(const Context& context, const TableSpec& table) {
 }
 
 Table& control_of(Context& context, const TableSpec& table) {
-  return context.control.table(table.index);
+  return context.control().table(table.index);
 }
 
 [[noreturn]] void not_found(const TableSpec& table) {

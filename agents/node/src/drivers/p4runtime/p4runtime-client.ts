@@ -71,10 +71,10 @@ export class P4RuntimeClient {
   async read(entities: readonly Entity[]): Promise<Entity[]> {
     const client = await this.connected();
     const found: Entity[] = [];
-    const call = method(client, 'read')({ deviceId: this.deviceId, entities }, deadline(CALL_TIMEOUT_MS));
-    return new Promise((resolve, reject) => {
+    const call = method(client, 'read')({ deviceId: this.deviceId, entities });
+    return this.inTime(CALL_TIMEOUT_MS, call, (resolve, reject) => {
       call.on('data', ({ entities: some = [] }: { entities?: Entity[] }) => found.push(...some));
-      call.on('error', (error: Grpc.ServiceError) => reject(this.failure(error)));
+      call.on('error', reject);
       call.on('end', () => resolve(found));
     });
   }
@@ -147,9 +147,35 @@ export class P4RuntimeClient {
 
   private async call(name: string, request: object, deadlineMs = CALL_TIMEOUT_MS): Promise<object> {
     const client = await this.connected();
+    let settle: (error: Grpc.ServiceError | null, reply: object) => void = () => undefined;
+    const call = method(client, name)(request, (error: Grpc.ServiceError | null, reply: object) =>
+      settle(error, reply),
+    );
+    return this.inTime(deadlineMs, call, (resolve, reject) => {
+      settle = (error, reply) => (error ? reject(error) : resolve(reply));
+    });
+  }
+
+  /** Cancels a call that is not settled in time. gRPC's own deadlines are points of the wall clock, which may jump. */
+  private inTime<T>(
+    limitMs: number,
+    call: Pick<Grpc.ClientReadableStream<object>, 'cancel'>,
+    run: (resolve: (value: T) => void, reject: (error: Grpc.ServiceError) => void) => void,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
-      method(client, name)(request, deadline(deadlineMs), (error: Grpc.ServiceError | null, reply: object) =>
-        error ? reject(this.failure(error)) : resolve(reply),
+      const late = setTimeout(() => {
+        reject(this.failure({ message: '', code: DEADLINE_EXCEEDED }));
+        call.cancel();
+      }, limitMs);
+      const settled =
+        <V>(then: (value: V) => void) =>
+        (value: V) => {
+          clearTimeout(late);
+          then(value);
+        };
+      run(
+        settled(resolve),
+        settled((error) => reject(this.failure(error))),
       );
     });
   }
@@ -163,8 +189,6 @@ export class P4RuntimeClient {
 const DEADLINE_EXCEEDED = 4;
 const NOT_FOUND = 5;
 const FAILED_PRECONDITION = 9;
-
-const deadline = (ms: number) => ({ deadline: Date.now() + ms });
 
 // The methods of a client that is made from a descriptor have no types.
 type Method = (...args: readonly unknown[]) => Grpc.ClientReadableStream<object>;

@@ -2,7 +2,7 @@
 """Send frames to a switch and print what comes out of it, in order for each port.
 
 Standard input: {"frames": [[port, hexadecimal], ...], "ends": [[port, hexadecimal], ...]}. The far end of a port's cable is
-`<port>-far`. Frames of `ends` come out somewhere: when all have, twice, nothing of the others is under way.
+`<port>-far`. Frames of `ends` come out, from each port to every port: when all have, nothing of the others is under way.
 """
 
 import json

@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { switchBmv2 } from '../drivers/switch-bmv2/switch-bmv2.js';
 import type { SwitchDriver } from '../drivers/switch-driver.js';
 import { switchP4 } from '../drivers/switch-p4/switch-p4.js';
 import { PACKAGE_ROOT } from '../package-root.js';
@@ -10,16 +11,23 @@ import { scratchDirectory, until } from './scratch.js';
 const PROGRAM = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(PACKAGE_ROOT, '../build/p4/switch/orrery-p4-switch');
 
 /** Why the built-in P4 switch cannot run here; null if it can. */
-export function p4Missing(): string | null {
+export function p4Missing(program = PROGRAM): string | null {
   if (process.getuid?.() !== 0) return 'needs root for network namespaces';
-  for (const needed of [PROGRAM, join(PACKAGE_ROOT, 'generated/p4runtime.json')])
+  for (const needed of [program, join(PACKAGE_ROOT, 'generated/p4runtime.json')])
     if (!existsSync(needed)) return `needs ${needed}`;
   return null;
 }
 
 let labs = 0;
 
-/** A built-in P4 switch in its own network namespace. */
+/** Why simple_switch_grpc cannot run here; null if it can. */
+export function bmv2Missing(): string | null {
+  const program = process.env.ORRERY_BMV2;
+  if (!program) return 'needs ORRERY_BMV2, the path of simple_switch_grpc';
+  return p4Missing(program);
+}
+
+/** A P4 switch in its own network namespace: the built-in one, or `bmv2` the reference switch. */
 export class P4Lab {
   readonly namespace = `p4v${process.pid}-${labs++}`;
   readonly directory = scratchDirectory();
@@ -27,7 +35,7 @@ export class P4Lab {
   private readonly ports: string[] = [];
   private process: ChildProcess | null = null;
 
-  constructor() {
+  constructor(private readonly kind: 'p4' | 'bmv2' = 'p4') {
     onTestFinished(() => this.tearDown());
   }
 
@@ -37,8 +45,10 @@ export class P4Lab {
 
   make(): SwitchDriver {
     const ports = Object.fromEntries(this.ports.map((name, i) => [name, { number: i + 1 }]));
-    const control = join(this.directory, 'control.sock');
-    return switchP4.make({ p4runtime: `unix:${this.socket}`, device_id: 1, ports, control });
+    const place = { p4runtime: `unix:${this.socket}`, device_id: 1, ports };
+    return this.kind === 'p4'
+      ? switchP4.make({ ...place, control: join(this.directory, 'control.sock') })
+      : switchBmv2.make(place);
   }
 
   /** Creates ports with these names, each one end of a cable whose other end is `<name>-far`. */
@@ -54,21 +64,29 @@ export class P4Lab {
   }
 
   async start(): Promise<void> {
-    const args = ['--device-id', '1', '--p4runtime', `unix:${this.socket}`];
-    args.push('--control', join(this.directory, 'control.sock'));
-    for (const [i, port] of this.ports.entries()) args.push('--port', `${i + 1}@${port}`);
-    const process = spawn('ip', ['netns', 'exec', this.namespace, PROGRAM, ...args], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+    const process = spawn('ip', ['netns', 'exec', this.namespace, ...this.command()], {
+      stdio: ['ignore', 'ignore', 'inherit'],
     });
     this.process = process;
-    let said = '';
-    process.stdout.on('data', (chunk) => {
-      said += chunk;
-    });
-    await until('the switch runs', () => {
+    const driver = this.make();
+    await until('the switch answers', async () => {
       if (process.exitCode !== null) throw new Error(`the switch exited with ${process.exitCode}`);
-      return said.includes('orrery-p4-switch runs');
+      return driver.probe(1000).then(
+        () => true,
+        () => false,
+      );
     });
+  }
+
+  private command(): string[] {
+    const ports = this.ports.map((port, i) => `${i + 1}@${port}`);
+    const runtime = `unix:${this.socket}`;
+    if (this.kind === 'p4') {
+      const place = ['--device-id', '1', '--p4runtime', runtime, '--control', join(this.directory, 'control.sock')];
+      return [PROGRAM, ...place, ...ports.flatMap((port) => ['--port', port])];
+    }
+    const general = ['--no-p4', '--device-id', '1', '--log-level', 'off', ...ports.flatMap((port) => ['-i', port])];
+    return [process.env.ORRERY_BMV2!, ...general, '--', '--grpc-server-addr', runtime];
   }
 
   async kill(): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { SwitchDriver } from '../drivers/switch-driver.js';
 import { switchOvs } from '../drivers/switch-ovs/switch-ovs.js';
 import { OvsLab, ovsMissing } from './ovs-lab.js';
-import { P4Lab, p4Missing } from './p4-lab.js';
+import { bmv2Missing, P4Lab, p4Missing } from './p4-lab.js';
 import type { Sent } from './switch-oracle.js';
 
 /** A switch of its own in a network namespace, with cables whose other ends are `<port>-far`. */
@@ -36,26 +36,27 @@ export const SWITCH_LABS: readonly SwitchLabKind[] = [
       return { driver: make(), make, run: (...args) => lab.run(...args), namespace: lab.namespace };
     },
   },
-  {
-    kind: 'p4',
-    missing: p4Missing(),
+  p4Kind('p4', p4Missing()),
+  p4Kind('bmv2', bmv2Missing()),
+];
+
+function p4Kind(kind: 'p4' | 'bmv2', missing: string | null): SwitchLabKind {
+  return {
+    kind,
+    missing,
     knowsFlowHash: true,
     async setUp(ports) {
-      const lab = new P4Lab();
+      const lab = new P4Lab(kind);
       await lab.setUp(ports);
-      return {
-        driver: lab.make(),
-        make: () => lab.make(),
-        run: (...args) => lab.run(...args),
-        namespace: lab.namespace,
-      };
+      const make = () => lab.make();
+      return { driver: make(), make, run: (...args) => lab.run(...args), namespace: lab.namespace };
     },
-  },
-];
+  };
+}
 
 const EXCHANGE = join(import.meta.dirname, 'exchange.py');
 
-/** Sends frames into ports and returns what comes out. `ends`: frames that come out for sure, one for each port that is sent to. */
+/** Sends frames into ports and returns what comes out. `ends`: frames that come out for sure, from each port to every port. */
 export function exchange(
   lab: SwitchLab,
   ports: readonly string[],

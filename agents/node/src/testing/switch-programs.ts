@@ -8,7 +8,8 @@ const GATEWAY = '02:0e:ff:ff:ff:fe';
 const HOST = '02:00:00:00:00:01';
 const IPV4 = 0x0800;
 const IPV6 = 0x86dd;
-const LOCAL = 0x88b5;
+/** The first of three types that no program steers. */
+const LOCAL = 0x8850;
 
 /** Values of a field that agree in their first bits: what every kind of switch can match. */
 interface Prefix {
@@ -147,7 +148,8 @@ export function specOf(content: Program, { match: abilities }: SwitchAbilities, 
     ]);
   }
   for (const one of PORTS)
-    put('admit', 500, { port: one, fields: { 'eth.type': exact(LOCAL, 16) } }, [{ do: 'output', port: 'p3' }]);
+    for (const [i, out] of PORTS.entries())
+      put('admit', 500, { port: one, fields: { 'eth.type': exact(LOCAL + i, 16) } }, [{ do: 'output', port: out }]);
   put('steer', 0, { fields: {} }, [{ do: 'next-table', table: 'route' }]);
   for (const [i, { match, steering: to, fromHost }] of content.steered.entries()) {
     const fields = { ...fieldsOf(match, abilities), ...(fromHost ? { from_host: exact(1, 1) } : {}) };
@@ -274,14 +276,16 @@ export function frameOf(one: Packet, number: number): Sent {
   return { port: one.port, frame: Buffer.concat([ethernet, tag, header, l4]) };
 }
 
-/** A frame into each port that comes out whatever the program is. */
-export const ENDS: readonly Sent[] = ['p1', 'p2'].map((name) => ({
-  port: name,
-  frame: Buffer.concat([
-    Buffer.from(`ffffffffffff${HOST.replaceAll(':', '')}${hex(LOCAL, 2)}`, 'hex'),
-    Buffer.alloc(50, name),
-  ]),
-}));
+/** Frames into each port that come out at every one, whatever the program is. */
+export const ENDS: readonly Sent[] = ['p1', 'p2'].flatMap((name) =>
+  PORTS.map((_, i) => ({
+    port: name,
+    frame: Buffer.concat([
+      Buffer.from(`ffffffffffff${HOST.replaceAll(':', '')}${hex(LOCAL + i, 2)}`, 'hex'),
+      Buffer.alloc(50, name),
+    ]),
+  })),
+);
 
 export const PROGRAM = program;
 export const PACKETS = fc.array(packet, { minLength: 40, maxLength: 60 });

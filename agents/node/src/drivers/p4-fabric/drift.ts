@@ -1,5 +1,6 @@
 import type { Entity, MulticastGroup, TableEntry } from '../p4runtime/messages.js';
-import { contentOf, identityOf } from '../p4runtime/table-entries.js';
+import type { P4Info } from '../p4runtime/p4-info.js';
+import { contentOf, identityOf, withoutDontCare } from '../p4runtime/table-entries.js';
 import type { SwitchReading } from '../switch-driver.js';
 
 /** Entries of a switch by identity, and groups by number. */
@@ -9,12 +10,15 @@ export interface Held {
 }
 
 /** Default actions are of the program. */
-export function heldBy(entities: readonly Entity[]): Held {
+export function heldBy(entities: readonly Entity[], info: P4Info): Held {
   const entries = new Map<string, TableEntry>();
   const groups = new Map<number, MulticastGroup>();
   for (const { tableEntry, packetReplicationEngineEntry } of entities) {
     const group = packetReplicationEngineEntry?.multicastGroupEntry;
-    if (tableEntry && !tableEntry.isDefaultAction) entries.set(identityOf(tableEntry), tableEntry);
+    if (tableEntry && !tableEntry.isDefaultAction) {
+      const entry = withoutDontCare(tableEntry, info);
+      entries.set(identityOf(entry), entry);
+    }
     if (group) groups.set(group.multicastGroupId, normal(group));
   }
   return { entries, groups };

@@ -103,12 +103,14 @@ export class P4Switch implements SwitchDriver {
   }
 
   private async held(): Promise<Held> {
-    return heldBy(
-      await this.client.read([
+    const [{ info }, entities] = await Promise.all([
+      this.program.load(),
+      this.client.read([
         { tableEntry: { tableId: 0, counterData: {} } },
         { packetReplicationEngineEntry: { multicastGroupEntry: { multicastGroupId: 0 } } },
       ]),
-    );
+    ]);
+    return heldBy(entities, info);
   }
 }
 

@@ -48,6 +48,10 @@ export class P4Info {
     );
   }
 
+  tableById(id: number): P4Table | undefined {
+    return [...this.tables.values()].find((table) => table.id === id);
+  }
+
   /** Of the text format, as p4c writes it. Throws an error that names the line. */
   static fromText(text: string, protocol: Root): P4Info {
     const type: Type = protocol.lookupType('p4.config.v1.P4Info');

@@ -1,4 +1,5 @@
 import type * as Grpc from '@grpc/grpc-js';
+import type { Root } from 'protobufjs';
 import type { Arbitration, Entity, PipelineConfig, Update } from './messages.js';
 import { protocol } from './protocol.js';
 
@@ -24,6 +25,7 @@ export class P4RuntimeError extends Error {
  */
 export class P4RuntimeClient {
   private client: Grpc.Client | null = null;
+  private root: Root | null = null;
   private stream: Grpc.ClientDuplexStream<object, object> | null = null;
   private arbitration: Promise<void> | null = null;
   /** Of two controllers the one that started later writes. */
@@ -91,7 +93,8 @@ export class P4RuntimeClient {
 
   private async connected(): Promise<Grpc.Client> {
     if (this.client) return this.client;
-    const { grpc, service } = await protocol();
+    const { grpc, service, root } = await protocol();
+    this.root = root;
     this.client ??= new service(this.address, grpc.credentials.createInsecure(), {
       'grpc.max_receive_message_length': MOST_BYTES,
       'grpc.max_metadata_size': 1 << 20,
@@ -175,7 +178,9 @@ export class P4RuntimeClient {
         };
       run(
         settled(resolve),
-        settled((error) => reject(this.failure(error))),
+        settled((error) =>
+          reject(this.failure({ code: error.code, message: updateError(error, this.root) ?? error.message })),
+        ),
       );
     });
   }
@@ -195,4 +200,26 @@ type Method = (...args: readonly unknown[]) => Grpc.ClientReadableStream<object>
 function method(client: Grpc.Client, name: string): Method {
   const methods = client as unknown as Record<string, Method>;
   return methods[name]!.bind(client);
+}
+
+/** The first update of a `Write` that was refused (P4Runtime 1.4, 12.3); null: the error says none. */
+function updateError({ metadata }: Grpc.ServiceError, root: Root | null): string | null {
+  const [bytes] = metadata?.get('grpc-status-details-bin') ?? [];
+  if (!root || !(bytes instanceof Buffer)) return null;
+  try {
+    const status = root.lookupType('google.rpc.Status').decode(bytes) as unknown as { details: { value: Buffer }[] };
+    const errors = status.details.map(
+      ({ value }) => root.lookupType('p4.v1.Error').decode(value) as unknown as UpdateError,
+    );
+    const failed = errors.findIndex(({ canonicalCode }) => canonicalCode !== 0);
+    const { canonicalCode, message } = errors[failed]!;
+    return `update ${failed} of ${errors.length}: ${message || `code ${canonicalCode}`}`;
+  } catch {
+    return null;
+  }
+}
+
+interface UpdateError {
+  readonly canonicalCode: number;
+  readonly message: string;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalBytes, numberText } from './bytes.js';
 import { P4Info } from './p4-info.js';
-import { contentOf, identityOf, type NamedEntry, tableEntry } from './table-entries.js';
+import { contentOf, identityOf, type NamedEntry, tableEntry, withoutDontCare } from './table-entries.js';
 
 const field = (id: number, name: string, bitwidth: number, matchType: string) => ({ id, name, bitwidth, matchType });
 const INFO = new P4Info({
@@ -24,7 +24,7 @@ const entry = (key: NamedEntry['key'], params: NamedEntry['params'] = { p: 3n })
 const hex = (text: string) => Buffer.from(text, 'hex');
 
 describe('a table entry', () => {
-  it('has canonical bytes, and leaves out what matches everything', () => {
+  it('has canonical bytes, bounds of whole width, and leaves out what matches everything', () => {
     const key = { e: { value: 0x100n, mask: 0xffffn }, t: { value: 0x0a0b0c0dn, mask: 0xff000000n } };
     expect(tableEntry(entry({ ...key, r: { lo: 0n, hi: 0xffffn } }), INFO)).toEqual({
       tableId: 1,
@@ -36,7 +36,7 @@ describe('a table entry', () => {
       action: { action: { actionId: 5, params: [{ paramId: 1, value: hex('03') }] } },
     });
     const one = tableEntry(entry({ r: { value: 80n, mask: 0xffffn }, t: { value: 0n, mask: 0n } }), INFO);
-    expect(one.match).toEqual([{ fieldId: 3, range: { low: hex('50'), high: hex('50') } }]);
+    expect(one.match).toEqual([{ fieldId: 3, range: { low: hex('0050'), high: hex('0050') } }]);
   });
 
   it.each([
@@ -63,6 +63,10 @@ describe('a table entry', () => {
     };
     expect(identityOf(theirs)).toBe(identityOf(ours));
     expect(contentOf(theirs)).toBe(contentOf(ours));
+    const whole = { fieldId: 2, ternary: { value: hex('00'), mask: hex('00000000') } };
+    expect(identityOf(withoutDontCare({ ...theirs, match: [...theirs.match, whole] }, INFO))).toBe(identityOf(ours));
+    const every = { tableId: 1, match: [{ fieldId: 3, range: { low: hex('0000'), high: hex('ffff') } }] };
+    expect(withoutDontCare(every, INFO).match).toEqual([]);
     expect(identityOf({ ...theirs, priority: 8 })).not.toBe(identityOf(ours));
     expect(contentOf({ ...theirs, action: { action: { actionId: 6 } } })).not.toBe(contentOf(ours));
   });

@@ -1,4 +1,4 @@
-import { canonicalBytes, numberText } from './bytes.js';
+import { canonicalBytes, fieldBytes, numberText } from './bytes.js';
 import type { FieldMatch, TableEntry } from './messages.js';
 import type { P4Info, P4Table } from './p4-info.js';
 
@@ -59,10 +59,24 @@ function fieldMatch(
     case 'RANGE': {
       if ('mask' in one && one.mask !== whole) break;
       const { lo, hi } = 'mask' in one ? { lo: one.value, hi: one.value } : one;
-      return lo === 0n && hi === whole ? null : { range: { low: canonicalBytes(lo), high: canonicalBytes(hi) } };
+      return lo === 0n && hi === whole
+        ? null
+        : { range: { low: fieldBytes(lo, bitwidth), high: fieldBytes(hi, bitwidth) } };
     }
   }
   throw new Error(`key ${name} has ${matchType.toLowerCase()} matches`);
+}
+
+/** The entry without fields that match every value, which some switches return all the same. */
+export function withoutDontCare(entry: TableEntry, info: P4Info): TableEntry {
+  const fields = info.tableById(entry.tableId)?.fields ?? [];
+  const match = entry.match?.filter(({ fieldId, ternary, range }) => {
+    const bitwidth = fields.find(({ id }) => id === fieldId)?.bitwidth ?? 0;
+    const whole = ((1n << BigInt(bitwidth)) - 1n).toString(16);
+    if (ternary) return numberText(ternary.mask) !== '0';
+    return !range || numberText(range.low) !== '0' || numberText(range.high) !== whole;
+  });
+  return { ...entry, ...(match && { match }) };
 }
 
 /** The same for entries that match the same packets at the same priority in the same table: a switch holds one of them. */

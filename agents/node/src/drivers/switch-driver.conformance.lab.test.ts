@@ -61,6 +61,7 @@ type Counts = ReadonlyMap<number, { readonly packets: number; readonly bytes: nu
 function countsOf(now: Counts, before: Counts, spec: SwitchSpec): Record<string, number[]> {
   const sums: Record<string, number[]> = {};
   for (const [index, { packets, bytes }] of now) {
+    if (isOfEnds(index, spec)) continue;
     const { packets: p = 0, bytes: b = 0 } = before.get(index) ?? {};
     add(sums, nameOf(index, spec), packets - p, bytes - b);
   }
@@ -71,9 +72,13 @@ function takenOf(outcomes: readonly { taken: readonly number[] }[], frames: read
   const sums: Record<string, number[]> = {};
   for (const [i, { taken }] of outcomes.entries())
     for (const index of taken) add(sums, nameOf(index, spec), 1, frames[i]!.frame.length);
-  for (const { port, frame } of ENDS)
-    for (const index of outcome(spec, port, frame).taken) add(sums, nameOf(index, spec), 2, 2 * frame.length);
   return sums;
+}
+
+/** How often the frames that end an exchange are sent depends on the switch. */
+function isOfEnds(index: number, spec: SwitchSpec): boolean {
+  const { match } = spec.entries[index]!;
+  return ENDS.some(({ port, frame }) => outcome(spec, port, frame).taken.includes(index)) && match.port !== undefined;
 }
 
 const nameOf = (index: number, spec: SwitchSpec) => (spec.entries[index]!.table === 'split' ? 'split' : String(index));

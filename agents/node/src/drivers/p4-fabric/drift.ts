@@ -1,6 +1,6 @@
 import type { Entity, MulticastGroup, TableEntry } from '../p4runtime/messages.js';
 import type { P4Info } from '../p4runtime/p4-info.js';
-import { contentOf, identityOf, withoutDontCare } from '../p4runtime/table-entries.js';
+import { asWritten, contentOf, identityOf } from '../p4runtime/table-entries.js';
 import type { SwitchReading } from '../switch-driver.js';
 
 /** Entries of a switch by identity, and groups by number. */
@@ -16,7 +16,7 @@ export function heldBy(entities: readonly Entity[], info: P4Info): Held {
   for (const { tableEntry, packetReplicationEngineEntry } of entities) {
     const group = packetReplicationEngineEntry?.multicastGroupEntry;
     if (tableEntry && !tableEntry.isDefaultAction) {
-      const entry = withoutDontCare(tableEntry, info);
+      const entry = asWritten(tableEntry, info);
       entries.set(identityOf(entry), entry);
     }
     if (group) groups.set(group.multicastGroupId, normal(group));

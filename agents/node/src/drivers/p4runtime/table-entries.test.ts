@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalBytes, numberText } from './bytes.js';
 import { P4Info } from './p4-info.js';
-import { contentOf, identityOf, type NamedEntry, tableEntry, withoutDontCare } from './table-entries.js';
+import { asWritten, contentOf, identityOf, type NamedEntry, tableEntry } from './table-entries.js';
 
 const field = (id: number, name: string, bitwidth: number, matchType: string) => ({ id, name, bitwidth, matchType });
 const INFO = new P4Info({
@@ -64,9 +64,9 @@ describe('a table entry', () => {
     expect(identityOf(theirs)).toBe(identityOf(ours));
     expect(contentOf(theirs)).toBe(contentOf(ours));
     const whole = { fieldId: 2, ternary: { value: hex('00'), mask: hex('00000000') } };
-    expect(identityOf(withoutDontCare({ ...theirs, match: [...theirs.match, whole] }, INFO))).toBe(identityOf(ours));
+    expect(identityOf(asWritten({ ...theirs, match: [...theirs.match, whole] }, INFO))).toBe(identityOf(ours));
     const every = { tableId: 1, match: [{ fieldId: 3, range: { low: hex('0000'), high: hex('ffff') } }] };
-    expect(withoutDontCare(every, INFO).match).toEqual([]);
+    expect(asWritten(every, INFO).match).toEqual([]);
     expect(identityOf({ ...theirs, priority: 8 })).not.toBe(identityOf(ours));
     expect(contentOf({ ...theirs, action: { action: { actionId: 6 } } })).not.toBe(contentOf(ours));
   });

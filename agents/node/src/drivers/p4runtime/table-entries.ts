@@ -67,14 +67,17 @@ function fieldMatch(
   throw new Error(`key ${name} has ${matchType.toLowerCase()} matches`);
 }
 
-/** The entry without fields that match every value, which some switches return all the same. */
-export function withoutDontCare(entry: TableEntry, info: P4Info): TableEntry {
+/** An entry as a switch returns it in the form in which it is written: some return fields that match every value. */
+export function asWritten(entry: TableEntry, info: P4Info): TableEntry {
   const fields = info.tableById(entry.tableId)?.fields ?? [];
-  const match = entry.match?.filter(({ fieldId, ternary, range }) => {
+  const match = entry.match?.flatMap((one): FieldMatch[] => {
+    const { fieldId, ternary, range } = one;
+    if (ternary) return numberText(ternary.mask) === '0' ? [] : [one];
+    if (!range) return [one];
     const bitwidth = fields.find(({ id }) => id === fieldId)?.bitwidth ?? 0;
-    const whole = ((1n << BigInt(bitwidth)) - 1n).toString(16);
-    if (ternary) return numberText(ternary.mask) !== '0';
-    return !range || numberText(range.low) !== '0' || numberText(range.high) !== whole;
+    const [lo, hi] = [range.low, range.high].map((bytes) => BigInt(`0x${numberText(bytes)}`)) as [bigint, bigint];
+    if (lo === 0n && hi === (1n << BigInt(bitwidth)) - 1n) return [];
+    return [{ fieldId, range: { low: fieldBytes(lo, bitwidth), high: fieldBytes(hi, bitwidth) } }];
   });
   return { ...entry, ...(match && { match }) };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { until } from './client.mjs';
 import { ROOT } from './setup/paths.mjs';
-import { until } from './stack.mjs';
 
 const json = (path) => JSON.parse(readFileSync(resolve(ROOT, path), 'utf8'));
 const TEMPLATES = ['e2-figure-3-1', 'linear'];

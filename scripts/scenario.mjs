@@ -1,10 +1,10 @@
+import { ApiError } from './client.mjs';
 import { runCommand, UsageError } from './command-line.mjs';
 import { isInterrupted, onInterrupt } from './interrupt.mjs';
 import { readArguments, readParameters } from './scenario/arguments.mjs';
 import { isGood, missesOf, tableOf } from './scenario/report.mjs';
 import { targetAt } from './scenario/target.mjs';
 import { SetupError, step } from './setup/progress.mjs';
-import { ApiError } from './stack.mjs';
 
 const HELP = `npm run scenario -- NAME [--set key=value]... [--json] [--url URL]
 npm run scenario -- --list [--json]

@@ -1,7 +1,8 @@
+import { until } from '../client.mjs';
 import { bringUpRack } from '../demo-chains.mjs';
 import { onInterrupt } from '../interrupt.mjs';
 import { step } from '../setup/progress.mjs';
-import { Stack, until } from '../stack.mjs';
+import { Stack } from '../stack.mjs';
 import { freePort, median } from './measure.mjs';
 
 const ROUNDS = 3;

@@ -1,7 +1,8 @@
 import { freePort } from '../bench/measure.mjs';
+import { until } from '../client.mjs';
 import { boardsUp, bringUpRack, declareApplications, deploy, loadChains } from '../demo-chains.mjs';
 import { step } from '../setup/progress.mjs';
-import { Stack, until } from '../stack.mjs';
+import { Stack } from '../stack.mjs';
 import { application } from './parts.mjs';
 
 const MOVED_MS = 60_000;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../stack.mjs';
+import { until } from '../client.mjs';
 import { differences, heldEntries, heldGroups, plannedEntries, plannedGroups } from './entries.mjs';
 import { FAULTS } from './faults.mjs';
 import { HUNG_MS, lies, outage, recovery, seconds, told } from './judge.mjs';

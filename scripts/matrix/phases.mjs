@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../stack.mjs';
+import { until } from '../client.mjs';
 import { wrongEnd, wrongPlace } from './judge.mjs';
 
 const EXTRA = {

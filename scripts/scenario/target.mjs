@@ -2,12 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { freePort } from '../bench/measure.mjs';
 import { holderOf } from '../claim.mjs';
+import { ApiError } from '../client.mjs';
 import { bringUpRack } from '../demo-chains.mjs';
 import { onInterrupt } from '../interrupt.mjs';
 import { setUp } from '../setup/main.mjs';
 import { STATE_DIR } from '../setup/paths.mjs';
 import { SetupError, step } from '../setup/progress.mjs';
-import { ApiError, Stack } from '../stack.mjs';
+import { Stack } from '../stack.mjs';
 
 /** A client of a server that is already running. */
 class Running {

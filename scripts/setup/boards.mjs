@@ -59,7 +59,7 @@ export async function boardsBuild({ background = false } = {}) {
 }
 
 /** One key for this checkout; every module alone for each slot, and whole-device images with the other slots empty. */
-async function bitstreams(note) {
+export async function bitstreams(note = () => undefined) {
   const key = resolve(BUILD, 'images.key');
   const images = resolve(BUILD, 'images');
   rmSync(images, { recursive: true, force: true });

@@ -18,17 +18,26 @@ import { pythonEnvironment } from './python.mjs';
  */
 const PURPOSES = {
   planning: { groups: ['base'], parts: ['typescript'] },
-  twin: { groups: ['base', 'twin'], parts: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'] },
-  bench: { groups: ['base', 'twin', 'bench'], parts: ['typescript', 'python', 'benches', 'linkd', 'board-benches'] },
-  profile: { groups: ['base', 'twin'], parts: ['npm', 'benches'] },
-  'profile-boards': { groups: ['base', 'twin', 'bench'], parts: ['npm', 'python', 'benches', 'board-benches'] },
+  twin: {
+    groups: ['base', 'twin', 'build'],
+    parts: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'],
+  },
+  bench: {
+    groups: ['base', 'twin', 'build', 'bench'],
+    parts: ['typescript', 'python', 'benches', 'linkd', 'board-benches'],
+  },
+  profile: { groups: ['base', 'twin', 'build'], parts: ['npm', 'benches'] },
+  'profile-boards': {
+    groups: ['base', 'twin', 'build', 'bench'],
+    parts: ['npm', 'python', 'benches', 'board-benches'],
+  },
   demo: {
-    groups: ['base', 'twin'],
+    groups: ['base', 'twin', 'build'],
     parts: ['typescript', 'python', 'engine', 'linkd'],
     later: ['p4-switch', 'boards'],
   },
   test: {
-    groups: ['base', 'twin', 'test', 'browser'],
+    groups: ['base', 'twin', 'build', 'test', 'browser'],
     parts: [
       'typescript',
       'python',

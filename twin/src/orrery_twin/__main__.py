@@ -62,6 +62,9 @@ async def serve(directories: Directories, cgroup: str) -> None:
     socket = directories.run / "twind.sock"
     socket.unlink(missing_ok=True)
     await web.UnixSite(runner, str(socket)).start()
+    # The server has its own sockets there; in a container of its own it is not root.
+    owner = directories.run.stat()
+    os.chown(socket, owner.st_uid, owner.st_gid)
     logging.getLogger(__name__).info("serving %s", socket)
     await until_stopped(stopping, background)
     # Whatever still runs ends with the namespace.

@@ -29,7 +29,8 @@ export interface Config {
   /** Folder with information about board modules: `modules.json` and `results/`. */
   readonly synthesis: string;
   readonly consoleDir: string;
-  readonly twin: { readonly enabled: boolean; readonly launcher: string };
+  /** `launcher`: program that starts the twin; null: something else runs it. */
+  readonly twin: { readonly enabled: boolean; readonly launcher: string | null };
   /** Addresses and prefixes of reverse proxies whose `X-Forwarded-*` headers count. */
   readonly trustedProxies: readonly string[];
   readonly logLevel: string;
@@ -67,7 +68,7 @@ Environment
                      (agents/nfs:agents/node/process-nfs)
   ORRERY_SYNTHESIS   folder with modules.json and the results of the open-source FPGA flow (fpga/syn)
   ORRERY_CONSOLE     folder of the built console (frontend/dist)
-  ORRERY_TWIN        "off": no twin; everything else works (on)
+  ORRERY_TWIN        "off": no twin; everything else works. "external": twind is started by something else, with its socket in ORRERY_RUN_DIR (on)
   ORRERY_TWIND       program that starts the twin (twin/bin/twin-launcher)
   ORRERY_STORE_MEMORY_MB   memory of the private Redis, which refuses changes beyond it (1024)
   ORRERY_METRICS_TOKEN     bearer token with which Prometheus reads /metrics, and nothing else (none: a session is needed)
@@ -93,7 +94,8 @@ export function configFrom(env: NodeJS.ProcessEnv): Config {
   if (Buffer.byteLength(join(runDir, 'agents.sock')) > SOCKET_PATH_MAX_BYTES)
     throw new ConfigError(`ORRERY_RUN_DIR: ${runDir} is too long for unix sockets`);
   const twin = env.ORRERY_TWIN || 'on';
-  if (!['on', 'off'].includes(twin)) throw new ConfigError(`ORRERY_TWIN: ${twin} is neither "on" nor "off"`);
+  if (!['on', 'off', 'external'].includes(twin))
+    throw new ConfigError(`ORRERY_TWIN: ${twin} is none of "on", "off" and "external"`);
   const catalogue = (env.ORRERY_CATALOGUE || 'agents/nfs:agents/node/process-nfs').split(':').filter(Boolean);
   return {
     version: (JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }).version,
@@ -108,7 +110,10 @@ export function configFrom(env: NodeJS.ProcessEnv): Config {
     catalogue: catalogue.map((entry) => (isAbsolute(entry) ? entry : resolve(REPOSITORY_ROOT, entry))),
     synthesis: path('ORRERY_SYNTHESIS', 'fpga/syn'),
     consoleDir: path('ORRERY_CONSOLE', 'frontend/dist'),
-    twin: { enabled: twin === 'on', launcher: path('ORRERY_TWIND', 'twin/bin/twin-launcher') },
+    twin: {
+      enabled: twin !== 'off',
+      launcher: twin === 'external' ? null : path('ORRERY_TWIND', 'twin/bin/twin-launcher'),
+    },
     trustedProxies: proxiesFrom(env.ORRERY_TRUSTED_PROXIES),
     logLevel: env.ORRERY_LOG_LEVEL || 'info',
     timing: {

@@ -10,8 +10,8 @@ import { FakeClock } from '../../testing/fake-clock.js';
 import { SpecSender } from './spec-sender.js';
 import { TwinApplicationsLink } from './twin-applications-link.js';
 import type { TwinDemand } from './twin-demand.js';
+import type { TwinHost } from './twin-host.js';
 import { TwinKeeper } from './twin-keeper.js';
-import type { TwinProcess } from './twin-process.js';
 import { TwinHung, type TwinReports } from './twin-reports.js';
 import type { TwindClient } from './twind-client.js';
 
@@ -31,7 +31,8 @@ function bench() {
       change = listener;
     },
   };
-  const process = {
+  const host: TwinHost = {
+    isOurs: true,
     ensure: async () => {
       startsAtMs.push(clock.elapsedMs());
       throw new Error('the launcher ended with 1');
@@ -42,7 +43,7 @@ function bench() {
     new ControlLoops(log, clock),
     { append: () => undefined } as unknown as EventLog,
     demand as unknown as TwinDemand,
-    process as unknown as TwinProcess,
+    host,
     {} as SpecSender,
     { state: null, onState: () => undefined } as unknown as TwinReports,
     { close: async () => undefined } as unknown as TwindClient,
@@ -82,7 +83,7 @@ it('gives up at once when it is no longer wanted', async () => {
 });
 
 /** A twin that runs and answers each specification as told; undefined: it accepts it. */
-async function running(answers: readonly (ProblemError | undefined)[]) {
+async function running(answers: readonly (ProblemError | undefined)[], isOurs = true) {
   const clock = new FakeClock();
   const infrastructure = { name: 'site', servers: [], boards: [], switches: [], hosts: [], links: [] };
   const demand = {
@@ -110,7 +111,7 @@ async function running(answers: readonly (ProblemError | undefined)[]) {
     new ControlLoops(log, clock),
     { append: ({ message }: { message: string }) => told.push(message) } as unknown as EventLog,
     demand as unknown as TwinDemand,
-    { ensure: async () => true, stop: async () => undefined } as unknown as TwinProcess,
+    { isOurs, ensure: async () => isOurs, stop: async () => undefined },
     new SpecSender(configFrom({}), stored, {} as NodeFleet, client),
     { state: null, onState: () => undefined, follow: () => new Promise(() => undefined) } as unknown as TwinReports,
     client,
@@ -122,8 +123,28 @@ async function running(answers: readonly (ProblemError | undefined)[]) {
     change();
     await clock.pass(1);
   };
-  return { clock, keeper, sent, told, setRevision };
+  const dismiss = async () => {
+    demand.isWanted = false;
+    await setRevision(demand.revision + 1);
+  };
+  return { clock, keeper, sent, told, setRevision, dismiss };
 }
+
+it('leaves an external twin to itself, without a network, when there is nothing to emulate', async () => {
+  const away = new ProblemError(502, 'The twin does not answer: it is being restarted');
+  const { keeper, sent, told, dismiss } = await running([undefined, undefined, away], false);
+  await dismiss();
+  expect(sent).toEqual([1, 2]);
+  expect(keeper.status()).toMatchObject({ daemon: 'off', detail: null });
+  await dismiss();
+  expect([keeper.status().daemon, told]).toEqual(['off', []]);
+});
+
+it('does not ask a twin of its own for an empty network', async () => {
+  const { sent, dismiss } = await running([undefined]);
+  await dismiss();
+  expect(sent).toEqual([1]);
+});
 
 it('sends an infrastructure again, with back-off, until the twin answers', async () => {
   const away = new ProblemError(502, 'The twin does not answer: stalled');
@@ -172,7 +193,8 @@ it('replaces a twin that hangs, and until then shows nothing it told as current'
       return false;
     },
   } as unknown as TwindClient;
-  const process = {
+  const host: TwinHost = {
+    isOurs: true,
     ensure: async (answers: () => Promise<boolean>) => !(await answers()),
     stop: async () => undefined,
   };
@@ -180,7 +202,7 @@ it('replaces a twin that hangs, and until then shows nothing it told as current'
     new ControlLoops(log, clock),
     { append: (event: { type: string; message: string }) => told.push(event) } as unknown as EventLog,
     demand as unknown as TwinDemand,
-    process as unknown as TwinProcess,
+    host,
     { isCurrent: true, send: async () => undefined } as unknown as SpecSender,
     reports as unknown as TwinReports,
     client,

@@ -8,7 +8,7 @@ import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import type { TwinView } from '../../ports/twin-view.js';
 import { SpecSender } from './spec-sender.js';
 import { TwinDemand } from './twin-demand.js';
-import { TwinProcess } from './twin-process.js';
+import { TWIN_HOST, type TwinHost } from './twin-host.js';
 import { TwinHung, TwinReports } from './twin-reports.js';
 import { TwindClient } from './twind-client.js';
 
@@ -41,7 +41,7 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(TwinDemand) private readonly demand: TwinDemand,
-    @Inject(TwinProcess) private readonly process: TwinProcess,
+    @Inject(TWIN_HOST) private readonly host: TwinHost,
     @Inject(SpecSender) private readonly specs: SpecSender,
     @Inject(TwinReports) private readonly reports: TwinReports,
     @Inject(TwindClient) private readonly client: TwindClient,
@@ -74,7 +74,7 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
     this.watching?.abort();
     await this.loop.stop();
     await this.follower;
-    if (this.enabled) await this.process.stop();
+    if (this.enabled) await this.host.stop();
     await this.client.close();
   }
 
@@ -132,7 +132,8 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
   }
 
   private async turnOff(run: LoopRun): Promise<undefined> {
-    await this.process.stop();
+    await this.host.stop();
+    if (!this.host.isOurs) await this.emptyTwin(run);
     if (this.daemon !== 'off')
       run.decide({
         subject: 'twin',
@@ -144,9 +145,16 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
     this.wasRunning = false;
   }
 
+  /** Takes down what an external twin emulates. One that does not answer has nothing, or will have when it is back. */
+  private async emptyTwin(run: LoopRun): Promise<void> {
+    await run.step(this.specs.send(run.signal)).catch((error: unknown) => {
+      if (this.closing.signal.aborted) throw error;
+    });
+  }
+
   private async bringUp(run: LoopRun): Promise<void> {
     const limitMs = this.wasHung ? HUNG_ANSWER_MS : undefined;
-    const started = await this.process.ensure(() => this.client.answers(limitMs), run.signal);
+    const started = await this.host.ensure(() => this.client.answers(limitMs), run.signal);
     this.wasHung = false;
     await run.step(this.specs.send(run.signal));
     this.become('running', null);

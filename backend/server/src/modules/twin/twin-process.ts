@@ -3,6 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BoundedLog } from '../../platform/bounded-log.js';
 import { isAlive, livingLauncher } from './living-launcher.js';
+import type { TwinHost } from './twin-host.js';
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 5000;
@@ -16,7 +17,8 @@ export interface TwinLaunch {
 }
 
 /** The launcher of the twin: starts it, adopts it after a restart of the server, ends it with everything emulated. */
-export class TwinProcess {
+export class TwinProcess implements TwinHost {
+  readonly isOurs = true;
   private child: ChildProcess | null = null;
   private adoptedPid: number | null = null;
   /** Since it was last stopped. */

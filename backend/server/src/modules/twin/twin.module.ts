@@ -23,11 +23,13 @@ import { Caller, Input, Route } from '../../platform/route.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { TWIN_APPLICATIONS } from '../../ports/twin-applications.js';
 import { TWIN } from '../../ports/twin-view.js';
+import { ExternalTwin } from './external-twin.js';
 import { InfrastructureCheck } from './infrastructure-check.js';
 import { readPcap } from './pcap-upload.js';
 import { SpecSender } from './spec-sender.js';
 import { TwinApplicationsLink } from './twin-applications-link.js';
 import { TwinDemand } from './twin-demand.js';
+import { TWIN_HOST } from './twin-host.js';
 import { TwinKeeper } from './twin-keeper.js';
 import { TwinProcess } from './twin-process.js';
 import { TwinReports } from './twin-reports.js';
@@ -200,6 +202,8 @@ class TwinProbes implements OnModuleInit {
   }
 }
 
+const socketOf = (runDir: string) => join(runDir, 'twind.sock');
+
 @Global()
 @Module({
   controllers: [TwinController],
@@ -207,13 +211,20 @@ class TwinProbes implements OnModuleInit {
     {
       provide: TwindClient,
       inject: [CONFIG],
-      useFactory: ({ runDir }: Config) => new TwindClient(join(runDir, 'twind.sock')),
+      useFactory: ({ runDir }: Config) => new TwindClient(socketOf(runDir)),
     },
     {
-      provide: TwinProcess,
+      provide: TWIN_HOST,
       inject: [CONFIG, METRICS],
       useFactory: ({ runDir, stateDir, twin: { launcher } }: Config, { twinRestarts }: Metrics) =>
-        new TwinProcess({ launcher, runDir, stateDir: join(stateDir, 'twin'), onRestart: () => twinRestarts.inc() }),
+        launcher === null
+          ? new ExternalTwin(socketOf(runDir))
+          : new TwinProcess({
+              launcher,
+              runDir,
+              stateDir: join(stateDir, 'twin'),
+              onRestart: () => twinRestarts.inc(),
+            }),
     },
     TwinDemand,
     SpecSender,

@@ -1,8 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runCommand } from '../../scripts/command-line.mjs';
 import { Client, until } from '../../scripts/client.mjs';
-import { bringUpRack, declareApplications, deploy, loadChains, packetsPerInstance } from '../../scripts/demo-chains.mjs';
+import { runCommand } from '../../scripts/command-line.mjs';
+import {
+  bringUpRack,
+  declareApplications,
+  deploy,
+  loadChains,
+  packetsPerInstance,
+} from '../../scripts/demo-chains.mjs';
 import { SetupError, step } from '../../scripts/setup/progress.mjs';
 
 /**
@@ -33,7 +39,9 @@ async function signIn(client) {
 async function bringUp(client) {
   await bringUpRack(client).catch(async (error) => {
     const { daemon, detail, state } = await client.api('GET', '/twin');
-    throw new SetupError(`${error.message}\nThe twin is ${state?.phase ?? daemon}: ${state?.error ?? detail ?? 'no reason given'}`);
+    throw new SetupError(
+      `${error.message}\nThe twin is ${state?.phase ?? daemon}: ${state?.error ?? detail ?? 'no reason given'}`,
+    );
   });
 }
 

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { ROOT } from './setup/paths.mjs';
+
+const read = (path) => readFileSync(resolve(ROOT, path), 'utf8');
+const { services, volumes, networks } = parse(read('docker-compose.yml'), { merge: true });
+const dockerfile = read('packaging/compose/Dockerfile');
+
+/** Rights of the twin's container. One more is a decision: docs/decisions/0047-compose.md. */
+const RIGHTS_OF_THE_TWIN = [
+  ...[
+    'NET_ADMIN',
+    'NET_RAW',
+    'SYS_ADMIN',
+    'SYS_NICE',
+    'IPC_LOCK',
+    'MKNOD',
+    'SYS_CHROOT',
+    'SETPCAP',
+    'SETUID',
+    'SETGID',
+  ],
+  ...['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'NET_BIND_SERVICE'],
+];
+/** A tag with a whole version or a date, so that it is not moved to other contents every month. */
+const PINNED = /:(\d+\.\d+\.\d+|[a-z]+-\d{8})-/;
+/** Its project publishes no versions, and it is used with a profile only. */
+const MOVING = ['p4lang/behavioral-model:stable'];
+/** It ends once it has done its work. */
+const ENDS = ['bmv2'];
+
+/** `path` may have a `*` in its last part. */
+function isThere(path) {
+  if (!path.includes('*')) return existsSync(resolve(ROOT, path));
+  const [before, after] = basename(path).split('*');
+  return readdirSync(resolve(ROOT, dirname(path))).some((name) => name.startsWith(before) && name.endsWith(after));
+}
+
+const each = (check) => {
+  for (const [name, service] of Object.entries(services)) check(service, name);
+};
+
+test('the whole demo and nothing else is described', () => {
+  assert.deepEqual(Object.keys(services), ['store', 'server', 'twin', 'demo', 'bmv2']);
+  assert.deepEqual(
+    Object.keys(services).filter((name) => services[name].profiles),
+    ['bmv2'],
+  );
+});
+
+test('no service is privileged, and rights are listed one by one', () => {
+  each((service, name) => {
+    assert.equal(service.privileged, undefined, name);
+    assert.deepEqual(service.cap_drop, ['ALL'], name);
+    assert.deepEqual(service.cap_add ?? [], name === 'twin' ? RIGHTS_OF_THE_TWIN : [], name);
+    assert.deepEqual(service.devices ?? [], name === 'twin' ? ['/dev/net/tun'] : [], name);
+    for (const shared of ['pid', 'ipc', 'uts', 'userns_mode'])
+      assert.equal(service[shared], undefined, `${name}: ${shared}`);
+    if (name !== 'twin') {
+      assert.equal(service.read_only, true, name);
+      assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
+    }
+  });
+});
+
+test('nothing of the host is mounted, and only declared volumes and networks are used', () => {
+  each((service, name) => {
+    for (const mount of service.volumes ?? []) assert.ok(mount.split(':')[0] in volumes, `${name}: ${mount}`);
+    for (const network of service.networks ?? []) assert.ok(network in networks, `${name}: ${network}`);
+    if (service.network_mode) assert.equal(service.network_mode, 'none', name);
+  });
+});
+
+test('the console alone is published, for this machine only, and the store has a network with the server only', () => {
+  each(({ ports = [] }, name) => {
+    assert.equal(ports.length, name === 'server' ? 1 : 0, name);
+    for (const port of ports) assert.match(port, /^127\.0\.0\.1:/, name);
+  });
+  assert.deepEqual(
+    Object.keys(services).filter((name) => services[name].networks?.includes('store')),
+    ['store', 'server'],
+  );
+  assert.equal(networks.store.internal, true);
+});
+
+test('what each service may use and how much it logs is bounded', () => {
+  each((service, name) => {
+    assert.match(String(service.mem_limit), /^\d+[mg]$/, `${name}: mem_limit`);
+    assert.ok(service.pids_limit > 0, `${name}: pids_limit`);
+    if (!ENDS.includes(name)) assert.ok(service.logging.options['max-size'], `${name}: logging`);
+  });
+});
+
+test('health tells who is ready, and who needs it waits for it', () => {
+  each(({ healthcheck, depends_on: needs = {} }, name) => {
+    if (!ENDS.includes(name))
+      for (const setting of ['test', 'interval', 'timeout', 'retries'])
+        assert.ok(healthcheck[setting], `${name}: ${setting}`);
+    for (const [needed, { condition }] of Object.entries(needs))
+      assert.equal(
+        condition,
+        ENDS.includes(needed) ? 'service_completed_successfully' : 'service_healthy',
+        `${name} needs ${needed}`,
+      );
+  });
+});
+
+test('images that are not built here, and the bases of those that are, are pinned', () => {
+  const bases = [...dockerfile.matchAll(/^ARG \w+=(\S+)$/gm)].map(([, image]) => image);
+  assert.equal(bases.length, 3);
+  const fetched = Object.values(services).flatMap(({ build, image }) => (build ? [] : [image]));
+  const built = Object.values(services).flatMap(({ build, image }) => (build ? [image] : []));
+  for (const image of [...bases, ...fetched.filter((image) => !built.includes(image))])
+    assert.ok(PINNED.test(image) || MOVING.includes(image), image);
+  const stages = [...dockerfile.matchAll(/^FROM \S+ AS (\S+)$/gm)].map(([, stage]) => stage);
+  for (const [, from] of dockerfile.matchAll(/^FROM (\S+)/gm))
+    assert.ok(/^\$\{(DEBIAN|NODE|BMV2)\}$/.test(from) || stages.includes(from), from);
+  each(({ build }, name) => build && assert.ok(stages.includes(build.target), name));
+});
+
+test('the images are made of files and packages that there are', () => {
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) => paths.split(' '));
+  assert.ok(copied.length > 20);
+  for (const path of copied) assert.ok(isThere(path), path);
+  const groups = read('scripts/debian-packages.txt')
+    .split('\n')
+    .map((line) => line.replace(/#.*/, '').trim().split(/\s+/)[1]);
+  const asked = [...dockerfile.matchAll(/RUN packaging/compose/install-packages ([a-z ]+)/g)].flatMap(([, names]) => names.trim().split(' '));
+  assert.deepEqual([...new Set(asked)].sort(), ['build', 'libs', 'twin']);
+  for (const group of asked) assert.ok(groups.includes(group), group);
+  assert.match(read('.dockerignore'), /^\*$/m);
+});
+
+test('no key or secret gets into an image', () => {
+  assert.doesNotMatch(dockerfile, /images\.key|ENV .*(SECRET|TOKEN|PASSWORD)/);
+});

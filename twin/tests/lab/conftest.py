@@ -65,12 +65,12 @@ class Lab:
         self.infrastructure: Any = None
         self.launch()
 
-    def launch(self) -> None:
+    def launch(self, *more: str) -> None:
         # One that was just killed may still answer.
         self.socket.unlink(missing_ok=True)
         command = [str(LAUNCHER), "--python", sys.executable]
         command += ["--run-dir", str(self.directory / "run"), "--state-dir", str(self.directory / "state")]
-        self.launcher = subprocess.Popen(command, stdout=self.log, stderr=self.log, env=self.environment)
+        self.launcher = subprocess.Popen([*command, *more], stdout=self.log, stderr=self.log, env=self.environment)
         self.until(self._answers, "twind to answer")
 
     @property

@@ -87,6 +87,32 @@ def test_the_launcher_ends_with_twind_and_the_spec_builds_again(own_lab: Lab, ra
     assert own_lab.applications.run("http-client", "client-1", to="web-1", count=2, rate_per_s=50)["received"] == 2
 
 
+def test_a_launcher_that_is_told_to_ends_a_twind_that_hangs(own_lab: Lab) -> None:
+    own_lab.launcher.send_signal(signal.SIGTERM)
+    own_lab.launcher.wait(10)
+    own_lab.launch("--hung-after", "3")
+    init = own_lab.init_pid
+    namespace = str(Path(f"/proc/{init}/ns/pid").readlink())
+    (twind,) = Path(f"/proc/{init}/task/{init}/children").read_text().split()[:1]
+    with pytest.raises(subprocess.TimeoutExpired):
+        own_lab.launcher.wait(4)
+
+    os.kill(int(twind), signal.SIGSTOP)
+    assert own_lab.launcher.wait(10) == 1
+    own_lab.until_after_exit(lambda: not anyone_in(namespace), "the namespace to be empty")
+    assert "twind has not answered for 3 s" in (own_lab.directory / "log").read_text()
+    assert not own_lab.socket.exists()
+
+
+def test_the_socket_belongs_to_the_owner_of_its_directory(own_lab: Lab) -> None:
+    own_lab.launcher.send_signal(signal.SIGTERM)
+    own_lab.launcher.wait(10)
+    os.chown(own_lab.directory / "run", 65_533, 65_532)
+    own_lab.launch()
+    own_lab.until(lambda: own_lab.socket.stat().st_uid == 65_533, "a socket of the owner")
+    assert own_lab.socket.stat().st_gid == 65_532
+
+
 def test_down_and_up_and_changed(own_lab: Lab, rack: dict[str, Any]) -> None:
     own_lab.put_spec(rack, generation=1)
     running = own_lab.applications.start("http-client", "client-1", to="web-1")

@@ -128,7 +128,9 @@ test('the images are made of files and packages that there are', () => {
   const groups = read('scripts/debian-packages.txt')
     .split('\n')
     .map((line) => line.replace(/#.*/, '').trim().split(/\s+/)[1]);
-  const asked = [...dockerfile.matchAll(/RUN packaging\/compose\/install-packages ([a-z ]+)/g)].flatMap(([, names]) => names.trim().split(' '));
+  const asked = [...dockerfile.matchAll(/RUN packaging\/compose\/install-packages ([a-z ]+)/g)].flatMap(([, names]) =>
+    names.trim().split(' '),
+  );
   assert.deepEqual([...new Set(asked)].sort(), ['build', 'libs', 'twin']);
   for (const group of asked) assert.ok(groups.includes(group), group);
   assert.match(read('.dockerignore'), /^\*$/m);

@@ -36,6 +36,7 @@ const PURPOSES = {
     parts: ['typescript', 'python', 'engine', 'linkd'],
     later: ['p4-switch', 'boards'],
   },
+  compose: { groups: [], parts: ['npm'] },
   test: {
     groups: ['base', 'twin', 'build', 'test', 'browser'],
     parts: [

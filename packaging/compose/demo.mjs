@@ -48,8 +48,10 @@ async function bringUp(client) {
 /** What this machine or its Docker lacks, with what replaces it. */
 async function tellLacks(client) {
   const { items } = await client.api('GET', '/capabilities');
-  for (const { title, detail, fallback } of items.filter(({ available, fallback }) => !available && fallback))
-    console.log(`  ${title}: ${detail}; instead: ${fallback}`);
+  const lacks = items.filter(({ available, fallback }) => !available && fallback);
+  const lines = lacks.map(({ title, detail, fallback }) => `  ${title}: ${detail}; instead: ${fallback}`);
+  // What several servers of the twin lack is told once.
+  console.log(['What this machine lacks (Capabilities in the console):', ...new Set(lines)].join('\n'));
 }
 
 async function main() {
@@ -59,7 +61,6 @@ async function main() {
   const secret = await signIn(client);
   console.log(`\n  Orrery        ${CONSOLE}\n  First-run admin secret   ${secret}\n`);
   await step('Twin: switch, servers, hosts, agents', () => bringUp(client));
-  console.log('What this machine lacks (Capabilities in the console):');
   await tellLacks(client);
   const chains = await step('Demo chains', () => loadChains(client));
   await step('Deployment', () => deploy(client, chains));

@@ -62,7 +62,6 @@ class SystemService implements OnModuleInit {
 
   private async capabilities(): Promise<Capability[]> {
     const version = /redis_version:(\S+)/.exec(await this.store.redis.info('server'))?.[1] ?? 'unknown';
-    const root = process.getuid?.() === 0;
     const consoleBuilt = await access(this.config.consoleDir).then(
       () => true,
       () => false,
@@ -76,14 +75,7 @@ class SystemService implements OnModuleInit {
         detail: `${version}, ${this.store.server ? 'private, each write synced before it is acknowledged' : 'external (REDIS_URL)'}`,
         fallback: null,
       },
-      {
-        id: 'root',
-        title: 'Root privileges',
-        where: 'server',
-        available: root,
-        detail: root ? 'the server runs as root' : `the server runs as user ${process.getuid?.()}`,
-        fallback: root ? null : 'no twin on this machine; planning and remote agents work',
-      },
+      ...(this.config.twin.launcher === null ? [] : [rootPrivileges()]),
       {
         id: 'console',
         title: 'Web console',
@@ -94,6 +86,19 @@ class SystemService implements OnModuleInit {
       },
     ];
   }
+}
+
+/** Needed to start a twin. */
+function rootPrivileges(): Capability {
+  const root = process.getuid?.() === 0;
+  return {
+    id: 'root',
+    title: 'Root privileges',
+    where: 'server',
+    available: root,
+    detail: root ? 'the server runs as root' : `the server runs as user ${process.getuid?.()}`,
+    fallback: root ? null : 'no twin on this machine; planning and remote agents work',
+  };
 }
 
 @Controller()

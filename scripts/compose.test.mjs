@@ -11,19 +11,8 @@ const dockerfile = read('packaging/compose/Dockerfile');
 
 /** Rights of the twin's container. One more is a decision: docs/decisions/0047-compose.md. */
 const RIGHTS_OF_THE_TWIN = [
-  ...[
-    'NET_ADMIN',
-    'NET_RAW',
-    'SYS_ADMIN',
-    'SYS_NICE',
-    'IPC_LOCK',
-    'MKNOD',
-    'SYS_CHROOT',
-    'SETPCAP',
-    'SETUID',
-    'SETGID',
-  ],
-  ...['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'NET_BIND_SERVICE'],
+  ...['NET_ADMIN', 'NET_RAW', 'SYS_ADMIN', 'SYS_NICE', 'IPC_LOCK', 'SYS_PTRACE', 'MKNOD', 'SYS_CHROOT', 'SETPCAP'],
+  ...['SETUID', 'SETGID', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'KILL', 'NET_BIND_SERVICE'],
 ];
 /** A tag with a whole version or a date, so that it is not moved to other contents every month. */
 const PINNED = /:(\d+\.\d+\.\d+|[a-z]+-\d{8})-/;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { ROOT } from './setup/paths.mjs';
@@ -124,6 +126,18 @@ test('the images are made of files and packages that there are', () => {
   assert.deepEqual([...new Set(asked)].sort(), ['build', 'libs', 'twin']);
   for (const group of asked) assert.ok(groups.includes(group), group);
   assert.match(read('.dockerignore'), /^\*$/m);
+});
+
+test('a program is gathered with its libraries, and runs with its own loader', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'orrery-gather-'));
+  try {
+    execFileSync(resolve(ROOT, 'packaging/compose/gather-program'), ['tar', folder]);
+    const said = execFileSync(join(folder, 'bin/tar'), ['--version'], { encoding: 'utf8', env: { LC_ALL: 'C' } });
+    assert.match(said, /^tar \(GNU tar\)/);
+    assert.match(readFileSync(join(folder, 'bin/tar'), 'utf8'), /ld-.* --library-path .*\/lib .*\/libexec\/tar/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('no key or secret gets into an image', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -126,6 +126,18 @@ test('the images are made of files and packages that there are', () => {
   assert.deepEqual([...new Set(asked)].sort(), ['build', 'libs', 'twin']);
   for (const group of asked) assert.ok(groups.includes(group), group);
   assert.match(read('.dockerignore'), /^\*$/m);
+});
+
+test('without Docker, the test of all this says so and ends with 2', () => {
+  const env = { PATH: '/nonexistent', HOME: tmpdir() };
+  const { status, stderr } = spawnSync(process.execPath, [resolve(ROOT, 'scripts/compose.mjs')], {
+    env,
+    encoding: 'utf8',
+  });
+  assert.deepEqual(
+    [status, stderr.trim()],
+    [2, 'npm run test:compose cannot run here. There is no Docker here: the command `docker` cannot be run.'],
+  );
 });
 
 test('a program is gathered with its libraries, and runs with its own loader', () => {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "p4/core/evaluate.h"
 
+#include <algorithm>
+
 #include "p4/core/headers.h"
 #include "p4/core/wide.h"
 #include "p4/core/wire.h"
@@ -84,8 +86,6 @@ class Evaluation {
         return set_bool(is_valid(code, frame, A::low(top())));
       case Op::kUnionValid:
         return set_bool(valid_member(code, frame, A::low(top())) >= 0);
-      case Op::kLastField:
-        return;
       default:
         return combine(step);
     }
@@ -261,20 +261,22 @@ void Reader::words(const Operand& operand, uint64_t* out, uint32_t count) {
 }
 
 bool Reader::truth(const Operand& operand) {
-  if (operand.kind != Operand::Kind::kExpression || code.expressions[operand.index].numbers == Numbers::kWord) {
-    if (operand.kind != Operand::Kind::kConst && operand.width > 64) {
-      uint64_t all[words_of(kMaxFieldBits)];
-      const uint32_t count = words_of(operand.width);
-      words(operand, all, count);
-      for (uint32_t i = 0; i < count; ++i)
-        if (all[i] != 0) return true;
-      return false;
+  if (operand.kind == Operand::Kind::kExpression) {
+    const Expression& expression = code.expressions[operand.index];
+    switch (expression.numbers) {
+      case Numbers::kWord:
+        return evaluate<int64_t>(*this, expression) != 0;
+      case Numbers::kDouble:
+        return evaluate<Int128>(*this, expression) != 0;
+      case Numbers::kWide:
+        return !evaluate<Wide>(*this, expression).is_zero();
     }
-    return word(operand) != 0;
   }
-  const Expression& expression = code.expressions[operand.index];
-  return expression.numbers == Numbers::kDouble ? evaluate<Int128>(*this, expression) != 0
-                                                : !evaluate<Wide>(*this, expression).is_zero();
+  const bool one_word = operand.width <= (operand.kind == Operand::Kind::kConst ? 1 : 64);
+  if (one_word) return word(operand) != 0;
+  uint64_t all[kWideWords];
+  words(operand, all, kWideWords);
+  return std::ranges::any_of(all, [](uint64_t each) { return each != 0; });
 }
 
 bool Reader::beyond(const Operand& operand, uint64_t& out) {

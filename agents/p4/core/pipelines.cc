@@ -54,9 +54,10 @@ int32_t Machine::apply_table(Frame& frame, uint32_t index) {
 
   Table::Entry& hit = table.at(entry);
   const TableInfo& info = program->tables[index];
-  if (info.has_counter) {
+  if (info.direct_counter) {
     hit.counter.packets += 1;
     hit.counter.bytes += frame.ingress_length;
+    if (trace_) trace_.counted(*info.direct_counter, entry);
   }
   if (info.has_idle_timeout) hit.last_hit_ns = now_ns_;
   if (info.direct_meter) {

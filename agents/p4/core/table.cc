@@ -197,7 +197,7 @@ void Table::reset_default_action() {
 
 CounterValue Table::counter(EntryHandle handle) const {
   check_handle(handle);
-  if (!info_.has_counter) throw ControlError(Refusal::kInvalid, info_.name + " has no direct counter");
+  if (!info_.direct_counter) throw ControlError(Refusal::kInvalid, info_.name + " has no direct counter");
   return entries_[handle].counter;
 }
 

@@ -81,7 +81,6 @@ enum class Op : uint8_t {
   kArg,           // a: word of the action's arguments, width
   kRegister,      // a: register array; pops the index
   kLookahead,     // a: bits from where the parser is, width
-  kLastField,     // a: stack, b: word in the header, width
   kAccessField,   // b: word in the header, width; pops the header
   kStackElement,  // a: stack; pops the index, pushes a header or union, or -1
   kUnionStackElement,
@@ -344,7 +343,7 @@ struct StandardFields {
 };
 
 struct ParserErrors {
-  uint32_t none = 0, too_short = 1, no_match = 2, stack_bounds = 3, header_too_short = 4, timeout = 5, argument = 6;
+  uint32_t none = 0, too_short = 1, stack_bounds = 3, header_too_short = 4, timeout = 5, argument = 6;
   std::vector<std::pair<uint32_t, std::string>> names;
 };
 

@@ -15,7 +15,6 @@ void Loader::load_errors() {
     errors.names.emplace_back(value, name);
     if (name == "NoError") errors.none = value;
     if (name == "PacketTooShort") errors.too_short = value;
-    if (name == "NoMatch") errors.no_match = value;
     if (name == "StackOutOfBounds") errors.stack_bounds = value;
     if (name == "HeaderTooShort") errors.header_too_short = value;
     if (name == "ParserTimeout") errors.timeout = value;

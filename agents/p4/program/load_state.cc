@@ -6,15 +6,19 @@ namespace orrery::p4 {
 
 namespace {
 
-constexpr uint64_t kMaxCells = 1 << 24;  // of an array, in 64-bit words
-constexpr uint64_t kMaxMeters = 1 << 20;
-
-uint64_t array_size(const JsonAt& at, uint64_t most) {
-  if (at.number(0, UINT64_MAX) > most) at.unsupported("an array of more than " + std::to_string(most) + " cells");
-  return at.number(1, most);
-}
+constexpr uint64_t kMaxArrayWords = 1 << 25;  // of all arrays of a program, of 64 bits
+constexpr uint32_t kCounterWords = 2;
+constexpr uint32_t kMeterWords = 16;
 
 }  // namespace
+
+uint64_t Loader::array_size(const JsonAt& at, uint32_t words_of_a_cell) {
+  const uint64_t size = at.number(1, UINT64_MAX);
+  if (size > (kMaxArrayWords - array_words_) / words_of_a_cell)
+    at.unsupported("a program with arrays of more than " + std::to_string(kMaxArrayWords * 8 >> 20) + " MiB");
+  array_words_ += size * words_of_a_cell;
+  return size;
+}
 
 void Loader::load_arrays() {
   for (const JsonAt& at : json_.items("counter_arrays")) {
@@ -22,7 +26,7 @@ void Loader::load_arrays() {
     if (info.direct) {
       info.table = at["binding"].text();
     } else {
-      info.size = array_size(at["size"], kMaxCells / 2);
+      info.size = array_size(at["size"], kCounterWords);
     }
     counter_names_.emplace(info.name, program_->counters.size());
     program_->counters.push_back(std::move(info));
@@ -40,7 +44,7 @@ void Loader::load_arrays() {
       info.table = at["binding"].text();
       direct_meter_targets_.emplace(program_->meters.size(), field(at["result_target"]));
     } else {
-      info.size = array_size(at["size"], kMaxMeters);
+      info.size = array_size(at["size"], kMeterWords);
     }
     meter_names_.emplace(info.name, program_->meters.size());
     program_->meters.push_back(std::move(info));
@@ -48,7 +52,7 @@ void Loader::load_arrays() {
   for (const JsonAt& at : json_.items("register_arrays")) {
     RegisterInfo info{.name = at["name"].text(), .size = 0, .width = 0};
     info.width = static_cast<uint32_t>(at["bitwidth"].number(1, kMaxFieldBits));
-    info.size = array_size(at["size"], kMaxCells / words_of(info.width));
+    info.size = array_size(at["size"], words_of(info.width));
     register_names_.emplace(info.name, program_->registers.size());
     program_->registers.push_back(std::move(info));
   }

@@ -229,7 +229,7 @@ void Loader::load_table(const JsonAt& at, const std::string& pipeline) {
                  .needs_priority = false,
                  .constant = false,
                  .constant_default = false,
-                 .has_counter = at.has("with_counters") && at["with_counters"].boolean(),
+                 .direct_counter = {},
                  .direct_meter = {},
                  .has_idle_timeout = at.has("support_timeout") && at["support_timeout"].boolean()};
   TableCode code{.kind = TableKind::kExact, .key = {}, .next = {}, .default_entry = {}, .entries = {}};
@@ -242,6 +242,11 @@ void Loader::load_table(const JsonAt& at, const std::string& pipeline) {
       at["action_profile"].refuse("has no selector");
   } else if (type != "simple") {
     at["type"].unsupported("table type \"" + type + "\"");
+  }
+  if (at.has("with_counters") && at["with_counters"].boolean()) {
+    const auto counter = std::ranges::find(program_->counters, info.name, &CounterInfo::table);
+    if (counter == program_->counters.end()) at["with_counters"].refuse("there is no counter array for the table");
+    info.direct_counter = static_cast<uint32_t>(counter - program_->counters.begin());
   }
   if (const auto meter = at.find("direct_meters")) {
     info.direct_meter = lookup(meter_names_, *meter, "meter array");

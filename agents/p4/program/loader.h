@@ -71,6 +71,7 @@ class Loader {
 
   // load_state.cc
   void load_arrays();
+  uint64_t array_size(const JsonAt& at, uint32_t words_of_a_cell);
   void load_calculations();
   std::vector<CalculationInput> calculation_inputs(const std::vector<JsonAt>& inputs, bool& with_payload,
                                                    uint32_t& max_bytes);
@@ -118,6 +119,7 @@ class Loader {
   void check_acyclic(const PipelineCode& pipeline, const JsonAt& at) const;
 
   JsonAt json_;
+  uint64_t array_words_ = 0;
   uint32_t nesting_ = 0;  // of the expression that is read
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
   std::shared_ptr<Code> code_ = std::make_shared<Code>();

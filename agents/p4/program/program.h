@@ -56,8 +56,8 @@ struct TableInfo {
   bool needs_priority;  // ternary or range
   bool constant;        // its entries are the program's
   bool constant_default;
-  bool has_counter;
-  std::optional<uint32_t> direct_meter;  // index in Program::meters
+  std::optional<uint32_t> direct_counter;  // index in Program::counters
+  std::optional<uint32_t> direct_meter;    // index in Program::meters
   bool has_idle_timeout;
 
   // Index in Program::actions of the table's action of this name.

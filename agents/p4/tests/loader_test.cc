@@ -138,7 +138,7 @@ TEST(P4Loader, NamesWhatIsNotSupported) {
        }},
       {"checksum \"odd\"", "/checksums/0/type",
        [](json& p) { p["checksums"] = json::parse(R"([{"name": "c", "type": "odd"}])"); }},
-      {"an array of more than", "/register_arrays/0/size",
+      {"a program with arrays of more than", "/register_arrays/0/size",
        [](json& p) {
          p["register_arrays"] = json::parse(R"([{"name": "r", "id": 0, "size": 2147483648, "bitwidth": 32}])");
        }},

@@ -86,6 +86,7 @@ TEST(P4Trace, TellsEachStepOfAPacket) {
                                    "count IngressImpl.port_counter 9",
                                    "if hdr.ipv4.isValid() && hdr.ipv4.ttl > 1 && std.checksum_error == 0 yes",
                                    "IngressImpl.routes hdr.ipv4.dst=0xa000002 hit " + std::to_string(route),
+                                   "count IngressImpl.route_counter " + std::to_string(route),
                                    "action IngressImpl.route next_hop=0x3",
                                    "IngressImpl.next_hops meta.next_hop=0x3 hit 0",
                                    "action IngressImpl.forward port=0x4 src=0x1 dst=0x2",

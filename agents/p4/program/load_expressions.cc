@@ -133,18 +133,24 @@ Term Loader::leaf(const std::string& type, const JsonAt& value, const Scope& sco
     } else {
       header = code_->stacks[index].elements[0];
     }
-    const FieldRef ref = field_of(header, parts.back().text(), parts.back());
-    if (ref.is_varbit) value.unsupported("a varbit field in an expression");
     Term last =
         of_union ? made(Op::kUnionStackLast, Type::kHeader, 33, true, {})
                  : made(Op::kStackElement, Type::kHeader, 33, true, {made(Op::kStackLast, Type::kData, 34, false, {})});
     last.step.a = index;
     last.step.b = member;
     if (!of_union) last.args[0].step.a = index;
+    // p4c names the last header itself so, too.
+    const HeaderType& header_type = code_->header_types[code_->headers[header].type];
+    if (parts.back().text() == "last" &&
+        std::ranges::find(header_type.fields, "last", &FieldType::name) == header_type.fields.end()) {
+      last.of_type = static_cast<int32_t>(code_->headers[header].type);
+      return last;
+    }
+    const FieldRef ref = field_of(header, parts.back().text(), parts.back());
+    if (ref.is_varbit) value.unsupported("a varbit field in an expression");
     Term out = made(Op::kAccessField, Type::kData, ref.is_signed ? ref.width : ref.width + 1, !ref.is_signed, {last});
     out.step.is_signed = ref.is_signed;
     out.step.width = static_cast<uint16_t>(ref.width);
-    out.step.a = 1;  // of the last one: a parser stops where there is none
     out.step.b = ref.word_in_header;
     return out;
   }

@@ -139,6 +139,8 @@ TEST(P4Headers, ElementsAreFoundByAnIndexOfThePacket) {
   EXPECT_EQ(stack_after({primitive("assign", {field("x", "s[0]"), operation("size_stack", nullptr, s)})}), "032233");
   EXPECT_EQ(stack_after({primitive("assign", {field("x", "s[0]"), {{"type", "stack_field"}, {"value", {"s", "x"}}}})}),
             "332233");
+  const json last = {{"type", "stack_field"}, {"value", {"s", "last"}}};
+  EXPECT_EQ(stack_after({primitive("assign_header", {header("s[0]"), last})}), "332233");
   const json u = {{"type", "header_union_stack"}, {"value", "u"}};
   const json in_union = operation("access_union_header", operation("dereference_union_stack", u, field("a")), 0);
   EXPECT_EQ(stack_after({primitive("assign", {operation("access_field", in_union, 0), number("0xcc")})}, "union"),

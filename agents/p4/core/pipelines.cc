@@ -49,6 +49,7 @@ int32_t Machine::apply_table(Frame& frame, uint32_t index) {
     }
     entry = table.lookup(key_.data(), frame.words.data());
   }
+  table.count_lookup(entry != kNoEntry);
   if (trace_) trace_.lookup(frame, index, entry);
   if (entry == kNoEntry) return run_choice(frame, index, table.default_choice(), table.default_args(), false);
 

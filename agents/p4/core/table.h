@@ -52,6 +52,10 @@ class Table {
   // Entries whose timeout has passed since a packet matched them, or they were inserted, modified or reported.
   void each_idle(uint64_t now_ns, const std::function<void(EntryHandle)>& report);
 
+  // Of packets, since the table is there.
+  uint64_t hits() const { return hits_; }
+  uint64_t misses() const { return misses_; }
+
   // The packet side.
 
   struct Choice {
@@ -71,6 +75,7 @@ class Table {
   };
   // kNoEntry: none.
   uint32_t lookup(const uint64_t* key, const uint64_t* frame) const { return index_.lookup(key, frame); }
+  void count_lookup(bool hit) { hit ? ++hits_ : ++misses_; }
   Entry& at(uint32_t entry) { return entries_[entry]; }
   const uint64_t* args(uint32_t entry) const { return args_.data() + size_t{entry} * args_stride_; }
   Meter& meter_at(uint32_t entry) { return meters_[entry]; }
@@ -98,6 +103,8 @@ class Table {
   MatchIndex index_;
   uint32_t args_stride_ = 0;
   uint32_t size_ = 0;
+  uint64_t hits_ = 0;
+  uint64_t misses_ = 0;
   std::vector<Entry> entries_;
   std::vector<uint64_t> args_;
   std::vector<Meter> meters_;

@@ -173,6 +173,8 @@ TEST(P4Routes, CountByEntryAndKeepTheChecksumRight) {
   control.table(with.table("IngressImpl.routes")).set_counter(route, {5, 6});
   EXPECT_EQ(control.table(with.table("IngressImpl.routes")).counter(route), (CounterValue{5, 6}));
   EXPECT_EQ(control.counters(0).read(9).packets, 5u);
+  EXPECT_EQ(control.table(with.table("IngressImpl.routes")).hits(), 1u);
+  EXPECT_EQ(control.table(with.table("IngressImpl.routes")).misses(), 0u);
 }
 
 TEST(P4Routes, TakeChangesWhilePacketsRun) {

@@ -19,6 +19,7 @@ const AGENTS = {
     'agents/meson*',
     'agents/container-nf',
     'agents/nfs',
+    'agents/p4',
     'agents/engine',
     'agents/p4',
     'agents/support',

@@ -119,10 +119,12 @@ ValueSetMember value_set_match(const ValueSetSpec& spec, const pb::ValueSetMembe
   for (const FieldSpec& each : spec.fields) width += each.width;
   value.add(std::string(1, '\0'), (8 - width % 8) % 8);
   mask.add(std::string(1, '\0'), (8 - width % 8) % 8);
-  for (const pb::FieldMatch& match : member.match())
-    if (std::ranges::count(spec.fields, match.field_id(), &FieldSpec::id) == 0)
-      refuse(Code::INVALID_ARGUMENT,
-             place + ": " + owner + " has no field with id " + std::to_string(match.field_id()));
+  for (const pb::FieldMatch& match : member.match()) {
+    if (std::ranges::count(spec.fields, match.field_id(), &FieldSpec::id) != 0) continue;
+    const std::string number = std::to_string(match.field_id());
+    refuse(Code::INVALID_ARGUMENT,
+           std::string(place).append(": ").append(owner).append(" has no field with id ").append(number));
+  }
   for (const FieldSpec& each : spec.fields) {
     const auto found = std::ranges::find(member.match(), each.id, &pb::FieldMatch::field_id);
     const KeyMatch key =

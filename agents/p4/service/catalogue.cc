@@ -145,7 +145,7 @@ void Catalogue::add_table(const info::Table& table, const info::P4Info& p4info, 
   }
   for (const uint32_t id : table.direct_resource_ids()) {
     for (const info::DirectCounter& counter : p4info.direct_counters())
-      if (counter.preamble().id() == id && there.has_counter) {
+      if (counter.preamble().id() == id && there.direct_counter) {
         spec.direct_counter = id;
         spec.counter_unit = counter.spec().unit();
       }

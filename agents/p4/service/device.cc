@@ -259,9 +259,11 @@ std::optional<PipelineView> Device::pipeline() {
   const auto drops = control.drops();
   for (size_t i = 0; i < drops.size(); ++i)
     if (drops[i] != 0) view.drops[std::string(name_of(static_cast<DropReason>(i)))] = drops[i];
-  for (const TableSpec& table : running_->catalogue.tables())
-    view.tables.push_back(
-        {table.name, control.table(table.index).size(), running_->program->tables[table.index].max_size});
+  for (const TableSpec& spec : running_->catalogue.tables()) {
+    const Table& table = control.table(spec.index);
+    const uint64_t size = running_->program->tables[spec.index].max_size;
+    view.tables.push_back({spec.name, table.size(), size, table.hits(), table.misses()});
+  }
   return view;
 }
 

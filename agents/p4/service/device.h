@@ -64,6 +64,8 @@ struct TableView {
   std::string name;
   uint64_t entries;
   uint64_t size;
+  uint64_t hits;
+  uint64_t misses;
 };
 struct PipelineView {
   uint64_t packets_in;

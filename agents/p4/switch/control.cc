@@ -129,7 +129,11 @@ json SwitchControl::stats() {
   if (const auto view = device_.pipeline()) {
     pipeline = {{"packets_in", view->packets_in}, {"packets_out", view->packets_out}, {"drops", view->drops}};
     for (const auto& table : view->tables)
-      tables.push_back({{"name", table.name}, {"entries", table.entries}, {"size", table.size}});
+      tables.push_back({{"name", table.name},
+                        {"entries", table.entries},
+                        {"size", table.size},
+                        {"hits", table.hits},
+                        {"misses", table.misses}});
   }
   return {{"epoch", epoch_},
           {"t_ns", monotonic_ns()},

@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <future>
 #include <thread>
 
 #include "p4/service/status.h"
@@ -20,6 +21,8 @@ using ::grpc::ServerContext;
 
 constexpr int kMostMessageBytes = 128 << 20;
 constexpr int kMostThreads = 64;
+// For what waits when a stream ends.
+constexpr std::chrono::milliseconds kLastMessages{500};
 constexpr std::string_view kUnix = "unix:";
 
 class Service final : public pb::P4Runtime::Service {
@@ -66,7 +69,7 @@ class Service final : public pb::P4Runtime::Service {
     const auto queue = std::make_shared<StreamQueue>();
     const auto id = device_.open(queue);
     if (!id) return {Code::RESOURCE_EXHAUSTED, "there are too many streams"};
-    std::thread writer([&] {
+    auto written = std::async(std::launch::async, [&] {
       while (const auto message = queue->take())
         if (!stream->Write(*message)) break;
     });
@@ -76,8 +79,8 @@ class Service final : public pb::P4Runtime::Service {
     device_.closed(*id);
     queue->close();
     // A client that no longer reads would hold its stream for ever.
-    if (status.ok()) context->TryCancel();
-    writer.join();
+    if (written.wait_for(kLastMessages) != std::future_status::ready) context->TryCancel();
+    written.wait();
     return status;
   }
 

@@ -28,7 +28,8 @@ json to_json(const PortReport& port) {
   return {{"number", port.config.number},
           {"name", port.config.name},
           {"interface", port.config.interface},
-          {"state", name_of(port.state)}};
+          {"state", name_of(port.state)},
+          {"failure", port.failure.empty() ? json(nullptr) : json(port.failure)}};
 }
 
 json with_figures(const PortReport& port) {

@@ -16,6 +16,8 @@ constexpr int kBufferBytes = 8 << 20;
 // Not a power of two, so that the begins of the frames do not meet in the same lines of the cache.
 constexpr size_t kSlotBytes = kMostFrameBytes + 64 + 64;
 constexpr size_t kFrameAt = 64;
+constexpr size_t kAncillaryBytes = CMSG_SPACE(sizeof(tpacket_auxdata));
+static_assert(kAncillaryBytes % alignof(cmsghdr) == 0);
 
 void prepare(int fd) {
   const int on = 1;
@@ -25,7 +27,20 @@ void prepare(int fd) {
 
 }  // namespace
 
-FrameBuffers::FrameBuffers() : bytes_(kBatch * kSlotBytes) {}
+FrameBuffers::FrameBuffers() : bytes_(kBatch * kSlotBytes), ancillary_(kBatch * kAncillaryBytes) {
+  for (size_t i = 0; i < kBatch; ++i) {
+    vectors_[i] = {slot(i), kMostFrameBytes};
+    messages_[i].msg_hdr.msg_iov = &vectors_[i];
+    messages_[i].msg_hdr.msg_iovlen = 1;
+    messages_[i].msg_hdr.msg_control = ancillary_.data() + i * kAncillaryBytes;
+  }
+  messages(kBatch);
+}
+
+mmsghdr* FrameBuffers::messages(size_t used) {
+  for (size_t i = 0; i < used; ++i) messages_[i].msg_hdr.msg_controllen = kAncillaryBytes;
+  return messages_.data();
+}
 
 uint8_t* FrameBuffers::slot(size_t index) {
   return bytes_.data() + index * kSlotBytes + kFrameAt;
@@ -51,21 +66,11 @@ PortSocket::PortSocket(const std::string& interface) : socket_(interface, prepar
 }
 
 std::span<const std::span<const uint8_t>> PortSocket::receive(FrameBuffers& buffers, PortCounters& counters) {
-  alignas(cmsghdr) std::array<std::array<char, CMSG_SPACE(sizeof(tpacket_auxdata))>, kBatch> control;
-  std::array<mmsghdr, kBatch> messages;
-  std::array<iovec, kBatch> vectors;
-  for (size_t i = 0; i < kBatch; ++i) {
-    vectors[i] = {buffers.slot(i), kMostFrameBytes};
-    messages[i] = {};
-    messages[i].msg_hdr.msg_iov = &vectors[i];
-    messages[i].msg_hdr.msg_iovlen = 1;
-    messages[i].msg_hdr.msg_control = control[i].data();
-    messages[i].msg_hdr.msg_controllen = control[i].size();
-  }
   frames_.clear();
   // An interface that goes down is told once, by ENETDOWN.
-  const int n = recvmmsg(fd(), messages.data(), kBatch, MSG_DONTWAIT, nullptr);
-  for (size_t i = 0; i < static_cast<size_t>(std::max(n, 0)); ++i) {
+  mmsghdr* messages = buffers.messages(0);
+  const auto n = static_cast<size_t>(std::max(0, recvmmsg(fd(), messages, kBatch, MSG_DONTWAIT, nullptr)));
+  for (size_t i = 0; i < n; ++i) {
     if ((messages[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
       ++counters.rx_too_long;
       continue;
@@ -77,6 +82,7 @@ std::span<const std::span<const uint8_t>> PortSocket::receive(FrameBuffers& buff
     counters.rx_bytes += frame.size();
     frames_.push_back(frame);
   }
+  buffers.messages(n);
   return frames_;
 }
 

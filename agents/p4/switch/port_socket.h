@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/socket.h>
+
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,11 +21,19 @@ constexpr size_t kMostFrameBytes = 16384;
 class FrameBuffers {
  public:
   FrameBuffers();
+  FrameBuffers(const FrameBuffers&) = delete;
+  FrameBuffers& operator=(const FrameBuffers&) = delete;
+
   // With VlanTag::kBytes in front of it that are free.
   uint8_t* slot(size_t index);
+  // For recvmmsg(): of the first `used` after the call before, what it has written is renewed.
+  mmsghdr* messages(size_t used);
 
  private:
   std::vector<uint8_t> bytes_;
+  std::vector<uint8_t> ancillary_;
+  std::array<iovec, kBatch> vectors_{};
+  std::array<mmsghdr, kBatch> messages_{};
 };
 
 // Of one port, frames and their bytes; all count since the port was set.

@@ -63,9 +63,11 @@ void Ports::refresh(Port& port) {
 void Ports::open(Port& port) {
   try {
     port.socket.emplace(port.config.interface);
-  } catch (const std::runtime_error&) {
+  } catch (const std::runtime_error& error) {
+    port.failure = error.what();
     return;
   }
+  port.failure.clear();
   epoll_event event{.events = EPOLLIN, .data = {.u32 = port.config.number}};
   epoll_ctl(epoll_, EPOLL_CTL_ADD, port.socket->fd(), &event);
 }
@@ -81,7 +83,7 @@ std::vector<PortReport> Ports::report() {
   std::vector<PortReport> out;
   for (auto& [number, port] : ports_) {
     port->counters.rx_full = port->overflow_before + (port->socket ? port->socket->overflow() : 0);
-    out.push_back({port->config, port->state, port->counters});
+    out.push_back({port->config, port->state, port->failure, port->counters});
   }
   return out;
 }

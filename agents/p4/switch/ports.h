@@ -30,6 +30,7 @@ const char* name_of(PortState state);
 struct PortReport {
   PortConfig config;
   PortState state;
+  std::string failure;  // why it is absent
   PortCounters counters;
 };
 
@@ -40,6 +41,7 @@ struct Port {
   PortConfig config;
   std::optional<PortSocket> socket;
   PortState state = PortState::kAbsent;
+  std::string failure;
   PortCounters counters;
   uint64_t overflow_before = 0;  // of sockets that were closed
   OutBatch out;

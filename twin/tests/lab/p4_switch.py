@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from finsy import p4entity
+from finsy import P4TableAction, P4TableEntry, P4TableMatch, p4entity
 from finsy.p4schema import P4Schema
 from finsy.proto import p4r, p4r_grpc, rpc_status
 
@@ -171,6 +171,20 @@ def modify(entity: Any) -> Change:
 
 def delete(entity: Any) -> Change:
     return DELETE, entity
+
+
+def entry(table: str, match: dict[str, object], action: str = "", priority: int = 0, **more: object) -> P4TableEntry:
+    made = P4TableEntry(table, match=P4TableMatch(**match), priority=priority)
+    if action:
+        name, *arguments = action.split()
+        made.action = P4TableAction(name, **dict(each.split("=") for each in arguments))
+    for key, value in more.items():
+        setattr(made, key, value)
+    return made
+
+
+def frame(dst: int = 0xB, src: int = 0xA, payload: bytes = b"payload", kind: int = 0x1234) -> bytes:
+    return dst.to_bytes(6, "big") + src.to_bytes(6, "big") + kind.to_bytes(2, "big") + payload.ljust(46, b".")
 
 
 class Failed(Exception):

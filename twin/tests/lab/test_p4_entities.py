@@ -28,7 +28,7 @@ from finsy import (
 from finsy.p4entity import P4ValueSetMember
 from finsy.proto import p4r
 
-from .p4_switch import INSERT, Client, Failed, Switch, client_of, delete, insert, modify, switch_of
+from .p4_switch import INSERT, Client, Failed, Switch, client_of, delete, entry, insert, modify, switch_of
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +45,6 @@ def client(switch: Switch) -> Iterator[Client]:
         made.lead(time.monotonic_ns() & 0x7FFFFFFF_FFFFFFFF)
         made.set_pipeline()
         yield made
-
-
-def entry(table: str, match: dict[str, object], action: str = "", priority: int = 0, **more: object) -> P4TableEntry:
-    made = P4TableEntry(table, match=P4TableMatch(**match), priority=priority)
-    if action:
-        name, *arguments = action.split()
-        made.action = P4TableAction(name, **dict(each.split("=") for each in arguments))
-    for key, value in more.items():
-        setattr(made, key, value)
-    return made
 
 
 @pytest.mark.parametrize(

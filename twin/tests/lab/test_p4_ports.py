@@ -12,9 +12,20 @@ from collections.abc import Iterator
 import pytest
 from finsy import P4TableEntry
 
-from .p4_switch import DEVICE, P4_PROGRAMS, PROGRAM, Client, Failed, Switch, client_of, insert, receive, switch_of
-from .test_p4_entities import entry
-from .test_p4_streams import frame
+from .p4_switch import (
+    DEVICE,
+    P4_PROGRAMS,
+    PROGRAM,
+    Client,
+    Failed,
+    Switch,
+    client_of,
+    entry,
+    frame,
+    insert,
+    receive,
+    switch_of,
+)
 
 START = ("--program", f"{P4_PROGRAMS}/control_plane.json", "--p4info", f"{P4_PROGRAMS}/control_plane.p4info.txtpb")
 
@@ -78,6 +89,7 @@ def test_drops_are_counted_by_reason(switch: Switch) -> None:
 def test_an_interface_goes_and_comes_back(switch: Switch) -> None:
     switch.namespace.ip("link", "delete", "s2")
     switch.until_port(2, "absent")
+    assert port(switch, 2)["failure"] == "there is no interface s2"
     switch.host(1).send(frame(0xB))
     switch.until(lambda: port(switch, 2)["drops"] == {"tx_down": 1})
     switch.add_link(2)

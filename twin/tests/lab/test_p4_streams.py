@@ -21,18 +21,15 @@ from .p4_switch import (
     Switch,
     client_of,
     delete,
+    entry,
+    frame,
     insert,
     modify,
     receive,
     switch_of,
 )
-from .test_p4_entities import entry
 
 MS = 1_000_000
-
-
-def frame(dst: int = 0xB, src: int = 0xA, payload: bytes = b"payload", kind: int = 0x1234) -> bytes:
-    return dst.to_bytes(6, "big") + src.to_bytes(6, "big") + kind.to_bytes(2, "big") + payload.ljust(46, b".")
 
 
 @pytest.fixture

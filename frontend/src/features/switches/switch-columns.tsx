@@ -1,7 +1,7 @@
 import type { SwitchState } from '@orrery/contract';
 import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
-import { installedText, switchHealth, usedShare } from '../../shared/switches/switch-text.js';
+import { DRIVER_TITLES, installedText, switchHealth, usedShare } from '../../shared/switches/switch-text.js';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
@@ -27,10 +27,10 @@ export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
   {
     id: 'driver',
     title: 'Driver',
-    value: ({ description }) => description?.driver,
+    value: ({ description }) => driverText(description?.driver),
     cell: ({ description }) => (
       <>
-        {description?.driver ?? '–'}
+        {driverText(description?.driver) ?? '–'}
         {description?.software && <span className={classes.small}>{description.software}</span>}
       </>
     ),
@@ -79,3 +79,8 @@ export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
     cell: ({ origin }) => (origin === 'twin' ? <EmulatedMark /> : 'real equipment'),
   },
 ];
+
+/** An agent may have a driver that this console does not know. */
+function driverText(driver: string | undefined): string | undefined {
+  return driver === undefined ? undefined : ((DRIVER_TITLES as Record<string, string>)[driver] ?? driver);
+}

@@ -9,6 +9,7 @@ it.each([
   ['hdr.ipv4.dst_addr', '0xa000001', '10.0.0.1'],
   ['ipv4.dst', '0x0', '0.0.0.0'],
   ['port_dst', '0x50', '80'],
+  ['eth_type', '0x800', '0x0800'],
   ['rest_mask', '0xffffffffff', '0xffffffffff'],
   ['name', 'text', 'text'],
 ])('%s %s is written %s', (name, value, text) => {
@@ -28,7 +29,7 @@ describe('a trace', () => {
   it('ends with the ports that the packet left by, or with the reason of its loss', () => {
     const sent = (port: string): TraceStep => ({ step: 'sent', port, bytes: 60 });
     expect(outcomeText(trace([sent('p2'), sent('p3'), sent('p2')]))).toBe('to p2, p3');
-    expect(outcomeText(trace([{ step: 'dropped', reason: 'mark_to_drop' }]))).toBe('dropped: mark to drop');
+    expect(outcomeText(trace([{ step: 'dropped', reason: 'mark_to_drop' }]))).toBe('dropped: by the program');
     expect(outcomeText(trace([]))).toBe('no outcome');
   });
 

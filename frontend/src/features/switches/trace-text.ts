@@ -6,6 +6,7 @@ export function valueText(name: string, value: string): string {
   const number = BigInt(value);
   if (/(^|[._])(mac|eth_(src|dst))$/.test(name) && number < 1n << 48n) return octets(number, 6, 16, ':');
   if (/(^|[._])ip(v4)?[._](src|dst)(_addr)?$/.test(name) && number < 1n << 32n) return octets(number, 4, 10, '.');
+  if (/(^|[._])(eth|ether)_type$/.test(name)) return `0x${number.toString(16).padStart(4, '0')}`;
   return number < 1n << 32n ? number.toString() : value;
 }
 
@@ -18,10 +19,13 @@ function octets(number: bigint, count: number, radix: number, between: string): 
 /** What became of the packet, in a few words. */
 export function outcomeText({ steps }: PacketTrace): string {
   const sent = steps.flatMap((one) => (one.step === 'sent' ? [one.port] : []));
-  const dropped = steps.flatMap((one) => (one.step === 'dropped' ? [one.reason.replaceAll('_', ' ')] : []));
+  const dropped = steps.flatMap((one) => (one.step === 'dropped' ? [reasonText(one.reason)] : []));
   if (sent.length > 0) return `to ${[...new Set(sent)].join(', ')}`;
   return dropped.length > 0 ? `dropped: ${[...new Set(dropped)].join(', ')}` : 'no outcome';
 }
+
+/** `mark_to_drop` is the action by which a v1model program drops. */
+const reasonText = (reason: string) => (reason === 'mark_to_drop' ? 'by the program' : reason.replaceAll('_', ' '));
 
 export interface PhasedStep {
   readonly step: TraceStep;
@@ -90,7 +94,7 @@ export function stepText(step: TraceStep): { readonly title: string; readonly de
     case 'copied':
       return { title: capital(step.kind), detail: `${step.id}${step.copies > 0 ? `, ${step.copies} copies` : ''}` };
     case 'dropped':
-      return { title: 'Dropped', detail: step.reason.replaceAll('_', ' ') };
+      return { title: 'Dropped', detail: reasonText(step.reason) };
     case 'deparsed':
       return {
         title: step.headers.join(', ') || 'no header',

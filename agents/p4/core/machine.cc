@@ -129,15 +129,16 @@ void Machine::run(const FrameIn& in, Sink& sink, PacketTrace* trace) {
   set(*frame, code_.standard.ingress_port, in.port);
   set(*frame, code_.standard.ingress_timestamp, (now_ns_ - options.start_ns) / 1000);
   ingress(std::move(frame));
-  while (!pending_.empty()) {
-    Pending next = std::move(pending_.front());
-    pending_.pop_front();
+  while (next_pending_ < pending_.size()) {
+    Pending next = std::move(pending_[next_pending_++]);
     if (next.egress) {
       egress(std::move(next.frame));
     } else {
       ingress(std::move(next.frame));
     }
   }
+  pending_.clear();
+  next_pending_ = 0;
 }
 
 // Metadata of a packet that begins anew are zero, but for a list of those of the packet that it comes from.
@@ -192,7 +193,7 @@ void Machine::ingress(std::unique_ptr<Frame> frame) {
   frame->egress_port = static_cast<uint32_t>(port);
   frame->forget_requests();
   // Copies that were made before it go first.
-  if (pending_.empty()) return egress(std::move(frame));
+  if (next_pending_ == pending_.size()) return egress(std::move(frame));
   pending_.push_back({std::move(frame), true});
 }
 

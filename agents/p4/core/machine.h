@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -106,7 +105,8 @@ class Machine {
   Reader reader_;
   std::vector<uint64_t> first_words_;  // of a frame
   std::vector<std::unique_ptr<Frame>> unused_;
-  std::deque<Pending> pending_;
+  std::vector<Pending> pending_;
+  size_t next_pending_ = 0;
   std::vector<std::vector<uint8_t>> buffers_;  // of recirculated packets
   size_t buffers_used_ = 0;
   uint32_t copies_ = 0;

@@ -2,59 +2,14 @@
 #include "p4/service/tables.h"
 
 #include "p4/service/arrays.h"
+#include "p4/service/named_entry.h"
 #include "p4/service/profiles.h"
-#include "p4/service/table_codec.h"
 #include "p4/service/values.h"
 
 namespace orrery::p4::service {
 namespace {
 
 const std::string kField = "table_entry";
-
-std::string owner_of(const TableSpec& table) {
-  return "table \"" + table.name + '"';
-}
-
-size_t position_of(const Context& context, const TableSpec& table) {
-  return static_cast<size_t>(&table - context.instance.catalogue.tables().data());
-}
-
-Table& control_of(Context& context, const TableSpec& table) {
-  return context.control().table(table.index);
-}
-
-[[noreturn]] void not_found(const TableSpec& table) {
-  refuse(Code::NOT_FOUND, kField + ": " + owner_of(table) + " has no entry with this match and priority");
-}
-
-// One table entry that a client names, checked.
-class NamedEntry {
- public:
-  NamedEntry(Context& context, const pb::TableEntry& entry)
-      : entry(entry),
-        table(context.instance.catalogue.table(entry.table_id(), kField + ".table_id")),
-        control(control_of(context, table)),
-        notes(context.instance.entries[position_of(context, table)]),
-        key(key_of(table, entry.match(), "table_entry.match")) {
-    if (table.fields.empty())
-      refuse(Code::INVALID_ARGUMENT, kField + ".match: " + owner_of(table) + " has no key, so only a default entry");
-    if (entry.priority() < 0 || (entry.priority() == 0) == table.needs_priority)
-      refuse(Code::INVALID_ARGUMENT,
-             kField + ".priority: must " + (table.needs_priority ? "be above 0" : "be 0") + " in " + owner_of(table));
-  }
-
-  EntryHandle handle() const {
-    const auto found = control.find(key, entry.priority());
-    if (!found) not_found(table);
-    return *found;
-  }
-
-  const pb::TableEntry& entry;
-  const TableSpec& table;
-  Table& control;
-  std::unordered_map<EntryHandle, EntryNotes>& notes;
-  std::vector<KeyMatch> key;
-};
 
 void check_direct_resources(const TableSpec& table, const pb::TableEntry& entry) {
   const auto without = [&](const char* member, const char* what) {
@@ -207,12 +162,6 @@ struct Wanted {
   bool elapsed = false;
 };
 
-void write_key(const TableSpec& table, const TableEntry& entry, pb::TableEntry* out) {
-  out->set_table_id(table.id);
-  write_matches(table.fields, entry.key, out->mutable_match());
-  out->set_priority(entry.priority);
-}
-
 const EntryNotes* find_notes(const Context& context, const TableSpec& table, EntryHandle handle) {
   const auto& all = context.instance.entries[position_of(context, table)];
   const auto found = all.find(handle);
@@ -282,35 +231,6 @@ void read_table(Context& context, const TableSpec& table, const pb::TableEntry& 
   if (const auto handle = control.find(key, filter.priority())) offer(*handle);
 }
 
-// Entries that a direct counter or meter entry names: one, those of a table, or those of all tables of `has`.
-template <typename Visit>
-void each_direct(Context& context, const pb::TableEntry& named, uint32_t TableSpec::*resource, const char* what,
-                 const Visit& visit) {
-  if (named.table_id() == 0) {
-    for (const TableSpec& table : context.instance.catalogue.tables())
-      if (table.*resource != 0) control_of(context, table).each([&](EntryHandle handle) { visit(table, handle); });
-    return;
-  }
-  const TableSpec& table = context.instance.catalogue.table(named.table_id(), "table_entry.table_id");
-  if (table.*resource == 0)
-    refuse(Code::INVALID_ARGUMENT, "table_entry.table_id: " + owner_of(table) + " has no direct " + what);
-  if (named.match().empty() && named.priority() == 0)
-    return control_of(context, table).each([&](EntryHandle handle) { visit(table, handle); });
-  visit(table, NamedEntry(context, named).handle());
-}
-
-NamedEntry direct_entry(Context& context, pb::Update::Type type, const pb::TableEntry& named,
-                        uint32_t TableSpec::*resource, const char* what) {
-  if (type != pb::Update::MODIFY)
-    refuse(Code::INVALID_ARGUMENT, std::string("a direct ") + what + " can only be modified");
-  if (named.is_default_action())
-    refuse(Code::INVALID_ARGUMENT, std::string("table_entry: a default entry has no ") + what + " here");
-  NamedEntry entry(context, named);
-  if (entry.table.*resource == 0)
-    refuse(Code::INVALID_ARGUMENT, "table_entry.table_id: " + owner_of(entry.table) + " has no direct " + what);
-  return entry;
-}
-
 }  // namespace
 
 void write_table_entry(Context& context, pb::Update::Type type, const pb::TableEntry& entry) {
@@ -332,46 +252,6 @@ void read_table_entries(Context& context, const pb::TableEntry& filter, Response
   if (filter.has_time_since_last_hit() && !table.has_idle_timeout)
     refuse(Code::INVALID_ARGUMENT, kField + ".time_since_last_hit: " + owner_of(table) + " has no idle timeout");
   read_table(context, table, filter, out);
-}
-
-void write_direct_counter(Context& context, pb::Update::Type type, const pb::DirectCounterEntry& entry) {
-  const NamedEntry named = direct_entry(context, type, entry.table_entry(), &TableSpec::direct_counter, "counter");
-  const EntryHandle handle = named.handle();
-  if (entry.has_data())
-    in_core("direct_counter_entry",
-            [&] { named.control.set_counter(handle, counter_of(entry.data(), "direct_counter_entry.data")); });
-}
-
-void read_direct_counters(Context& context, const pb::DirectCounterEntry& filter, Responses& out) {
-  each_direct(context, filter.table_entry(), &TableSpec::direct_counter, "counter",
-              [&](const TableSpec& table, EntryHandle handle) {
-                pb::DirectCounterEntry* entry = out.add().mutable_direct_counter_entry();
-                write_key(table, control_of(context, table).entry(handle), entry->mutable_table_entry());
-                write_counter(control_of(context, table).counter(handle), table.counter_unit, entry->mutable_data());
-              });
-}
-
-void write_direct_meter(Context& context, pb::Update::Type type, const pb::DirectMeterEntry& entry) {
-  const NamedEntry named = direct_entry(context, type, entry.table_entry(), &TableSpec::direct_meter, "meter");
-  if (entry.has_counter_data())
-    refuse(Code::UNIMPLEMENTED, "direct_meter_entry.counter_data: meters count no packets by colour");
-  const EntryHandle handle = named.handle();
-  in_core("direct_meter_entry", [&] {
-    named.control.set_meter(handle,
-                            entry.has_config() ? rates_of(entry.config(), "direct_meter_entry.config") : std::nullopt);
-  });
-}
-
-void read_direct_meters(Context& context, const pb::DirectMeterEntry& filter, Responses& out) {
-  if (filter.has_counter_data())
-    refuse(Code::UNIMPLEMENTED, "direct_meter_entry.counter_data: meters count no packets by colour");
-  each_direct(context, filter.table_entry(), &TableSpec::direct_meter, "meter",
-              [&](const TableSpec& table, EntryHandle handle) {
-                pb::DirectMeterEntry* entry = out.add().mutable_direct_meter_entry();
-                write_key(table, control_of(context, table).entry(handle), entry->mutable_table_entry());
-                if (const auto rates = control_of(context, table).meter(handle))
-                  write_rates(*rates, entry->mutable_config());
-              });
 }
 
 std::optional<pb::TableEntry> table_entry_now(Context& context, const pb::TableEntry& named) {

@@ -77,7 +77,7 @@ function partsFor({ groups, later = [] }) {
     part('engine-tests', ['engine', 'p4-switch', 'boards'], () => nativeBuild('engine-tests', { background: true })),
     part('board-tests', ['boards', 'engine-tests'], () => nativeBuild('board-tests', { background: true })),
     part('linkd-sanitized', ['linkd', 'board-tests'], () => nativeBuild('linkd-sanitized', { background: true })),
-    part('sanitized', ['linkd-sanitized'], () => nativeBuild('sanitized', { background: true })),
+    part('sanitized', ['linkd-sanitized', 'python'], () => nativeBuild('sanitized', { background: true })),
   ];
 }
 

@@ -71,9 +71,11 @@ const BUILDS = {
   },
   sanitized: {
     ...AGENTS,
-    title: 'NF cores with sanitizers',
+    title: 'NF cores and P4 with sanitizers',
     directory: 'build-asan',
-    options: [...SANITIZERS, '-Dengine=false'],
+    get options() {
+      return [...SANITIZERS, '-Dengine=false', `-Dp4runtime_protos=${p4runtimeProtos()}`];
+    },
     targets: ['tests'],
     products: ['nfs/nfs_test'],
   },

@@ -74,6 +74,9 @@ const Spec& by_id(const std::vector<Spec>& list, uint32_t id, const std::string&
 }  // namespace
 
 Catalogue::Catalogue(const info::P4Info& p4info, const Program& program) {
+  const std::string& arch = p4info.pkg_info().arch();
+  if (!arch.empty() && arch != "v1model")
+    refuse(Code::UNIMPLEMENTED, "p4info.pkg_info.arch: \"" + arch + "\" is not supported, only \"v1model\"");
   add_actions(p4info);
   for (const info::ActionProfile& profile : p4info.action_profiles()) add_profile(profile, p4info, program);
   for (const info::Table& table : p4info.tables()) add_table(table, p4info, program);

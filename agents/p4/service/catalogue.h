@@ -126,7 +126,7 @@ struct PacketHeaderSpec {
 
 class Catalogue {
  public:
-  // Throws Failure with INVALID_ARGUMENT where the two do not fit together.
+  // Throws Failure: INVALID_ARGUMENT where the two do not fit together, UNIMPLEMENTED for what is not supported.
   Catalogue(const info::P4Info& p4info, const Program& program);
   Catalogue(const Catalogue&) = delete;
   Catalogue& operator=(const Catalogue&) = delete;

@@ -75,9 +75,7 @@ void append_table(Context& context, const TableSpec& table, std::vector<pb::Upda
   out.push_back(update_of(pb::Update::MODIFY, entity));
 }
 
-}  // namespace
-
-void apply(Context& context, const pb::Update& update) {
+void apply_entity(Context& context, const pb::Update& update) {
   const pb::Update::Type type = update.type();
   if (type != pb::Update::INSERT && type != pb::Update::MODIFY && type != pb::Update::DELETE)
     refuse(Code::INVALID_ARGUMENT, "type: must be INSERT, MODIFY or DELETE");
@@ -112,7 +110,7 @@ void apply(Context& context, const pb::Update& update) {
   }
 }
 
-void read(Context& context, const pb::Entity& entity, Responses& out) {
+void read_entity(Context& context, const pb::Entity& entity, Responses& out) {
   switch (entity.entity_case()) {
     case pb::Entity::kTableEntry:
       return read_table_entries(context, entity.table_entry(), out);
@@ -143,6 +141,16 @@ void read(Context& context, const pb::Entity& entity, Responses& out) {
     default:
       refuse(Code::INVALID_ARGUMENT, "entity: is missing");
   }
+}
+
+}  // namespace
+
+void apply(Context& context, const pb::Update& update) {
+  in_core("entity", [&] { apply_entity(context, update); });
+}
+
+void read(Context& context, const pb::Entity& entity, Responses& out) {
+  in_core("entity", [&] { read_entity(context, entity, out); });
 }
 
 std::vector<pb::Update> inverse_of(Context& context, const pb::Update& update) {

@@ -9,7 +9,11 @@ namespace orrery::p4::service {
 namespace {
 
 std::shared_ptr<const Program> load(const std::string& device_config) {
+  // As values, JSON takes up to fourteen times its size.
+  static constexpr size_t kMostBytes = size_t{32} << 20;
   if (device_config.empty()) refuse(Code::INVALID_ARGUMENT, "config.p4_device_config: is empty");
+  if (device_config.size() > kMostBytes)
+    refuse(Code::RESOURCE_EXHAUSTED, "config.p4_device_config: is longer than 32 MiB");
   const auto json = nlohmann::json::parse(device_config, nullptr, false);
   if (json.is_discarded()) refuse(Code::INVALID_ARGUMENT, "config.p4_device_config: is not JSON");
   try {

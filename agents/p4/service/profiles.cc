@@ -54,6 +54,13 @@ WatchedMember watched(const Watched& each, const std::string& field) {
   return member;
 }
 
+// Watch ports in the shortest form, as they are read.
+template <typename List>
+void shorten_watch_ports(List& list) {
+  for (auto& each : list)
+    if (!each.watch_port().empty()) each.set_watch_port(std::string(shortest(each.watch_port())));
+}
+
 // Precondition: weights are above 0. `most` is 0 where there is no bound.
 void check_size(const ProfileSpec& spec, const std::vector<WatchedMember>& members, int64_t most, Code code,
                 const std::string& field) {
@@ -111,7 +118,8 @@ void insert_group(Context& context, Profile& profile, const pb::ActionProfileGro
   const uint32_t number = profile.notes.next_number();
   in_core(field, [&] { profile.control.insert_group(number, in_choice(members, context.ports_up)); });
   profile.notes.groups.add(group.group_id(), number);
-  profile.notes.group_notes[number] = {std::move(members), group};
+  GroupNotes& notes = profile.notes.group_notes[number] = {std::move(members), group};
+  shorten_watch_ports(*notes.written.mutable_members());
 }
 
 void modify_group(Context& context, Profile& profile, uint32_t number, const pb::ActionProfileGroup& group) {
@@ -123,6 +131,7 @@ void modify_group(Context& context, Profile& profile, uint32_t number, const pb:
   check_size(profile.spec, members, most_of(profile.spec, group), Code::RESOURCE_EXHAUSTED, field + ".members");
   in_core(field, [&] { profile.control.modify_group(number, in_choice(members, context.ports_up)); });
   notes = {std::move(members), group};
+  shorten_watch_ports(*notes.written.mutable_members());
 }
 
 // Puts group and members of an action set into the core; takes all away again if one is refused.
@@ -139,6 +148,7 @@ OneShot insert_one_shot(Context& context, Profile& profile, const pb::ActionProf
   }
   check_size(profile.spec, members, profile.spec.max_group_size, Code::INVALID_ARGUMENT, field);
   OneShot made{.set = set, .group = 0, .members = {}};
+  shorten_watch_ports(*made.set.mutable_action_profile_actions());
   try {
     for (size_t i = 0; i < members.size(); ++i) {
       const uint32_t number = profile.notes.next_number();

@@ -44,6 +44,7 @@ json with_figures(const PortReport& port) {
                                       {"rx_too_long", c.rx_too_long},
                                       {"tx_full", c.tx_full},
                                       {"tx_too_long", c.tx_too_long},
+                                      {"tx_runt", c.tx_runt},
                                       {"tx_down", c.tx_down}})
     if (count != 0) drops[reason] = count;
   return out;

@@ -19,6 +19,21 @@ constexpr size_t kFrameAt = 64;
 constexpr size_t kAncillaryBytes = CMSG_SPACE(sizeof(tpacket_auxdata));
 static_assert(kAncillaryBytes % alignof(cmsghdr) == 0);
 
+// What a frame counts as that was not sent.
+uint64_t& dropped_for(int error, PortCounters& counters) {
+  switch (error) {
+    case EMSGSIZE:
+      return counters.tx_too_long;
+    case EINVAL:
+      return counters.tx_runt;
+    case EAGAIN:
+    case ENOBUFS:
+      return counters.tx_full;
+    default:
+      return counters.tx_down;
+  }
+}
+
 void prepare(int fd) {
   const int on = 1;
   if (setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) != 0) throw std::runtime_error("PACKET_AUXDATA");
@@ -105,9 +120,7 @@ void PortSocket::send(const OutBatch& frames, PortCounters& counters) const {
       continue;
     }
     if (errno == EINTR) continue;
-    const bool is_full = errno == EAGAIN || errno == ENOBUFS;
-    // A frame without a whole header is refused as invalid.
-    ++(errno == EMSGSIZE || errno == EINVAL ? counters.tx_too_long : is_full ? counters.tx_full : counters.tx_down);
+    ++dropped_for(errno, counters);
     ++done;
   }
 }

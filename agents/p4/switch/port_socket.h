@@ -46,6 +46,7 @@ struct PortCounters {
   uint64_t rx_too_long = 0;
   uint64_t tx_full = 0;
   uint64_t tx_too_long = 0;
+  uint64_t tx_runt = 0;
   uint64_t tx_down = 0;
 };
 

@@ -247,8 +247,10 @@ def test_packets_go_out_and_come_in(client: Client, switch: Switch) -> None:
         backup.next("arbitration")
         packet_out(backup, frame(), egress_port=2, through_pipeline=0)
         assert backup.next("error").canonical_code == 7
+    packet_out(client, b"abc", egress_port=2, through_pipeline=0)
+    switch.until(lambda: switch.call("stats")["ports"][1]["drops"] == {"tx_runt": 1})
     figures = switch.call("stats")["p4runtime"]
-    assert (figures["packet_out"], figures["packet_in"]) == (2, 1)
+    assert (figures["packet_out"], figures["packet_in"]) == (3, 1)
 
 
 def test_digests_come_in_lists_and_once_until_they_are_acknowledged(client: Client, switch: Switch) -> None:

@@ -234,6 +234,20 @@ TEST(Device, P4InfoMustFitTheProgram) {
   }
 }
 
+TEST(Device, AProgramForAnotherArchitectureIsRefused) {
+  FakeHost host;
+  Device device(1, {}, host);
+  pb::ForwardingPipelineConfig config = control_plane();
+  config.mutable_p4info()->mutable_pkg_info()->set_arch("psa");
+  try {
+    device.load(config);
+    ADD_FAILURE();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code, Code::UNIMPLEMENTED);
+    EXPECT_NE(std::string(failure.what()).find("p4info.pkg_info.arch: \"psa\""), std::string::npos);
+  }
+}
+
 TEST(Device, ATypeThatContainsItselfIsRefused) {
   FakeHost host;
   Device device(1, {}, host);

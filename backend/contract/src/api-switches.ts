@@ -66,7 +66,7 @@ export const SWITCH_ROUTES = defineRoutes({
     body: TraceRequest,
     status: 200,
     response: PacketTraces,
-    problems: [404, 409],
+    problems: [404, 409, 502],
   },
   listTraces: {
     method: 'GET',
@@ -80,6 +80,6 @@ export const SWITCH_ROUTES = defineRoutes({
     }),
     status: 200,
     response: PacketTraces,
-    problems: [404, 409],
+    problems: [404, 409, 502],
   },
 });

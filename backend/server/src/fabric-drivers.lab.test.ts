@@ -135,6 +135,17 @@ describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${
       const { items } = await server.api.call('listCounters', { query: { limit: 100 } });
       expect(items.reduce((sum, { packets_in }) => sum + packets_in, 0)).toBeGreaterThan(20);
 
+      const params = { id: RACK.switches[0]!.id };
+      expect(await server.api.call('armTraces', { params, body: { count: 2 } })).toMatchObject({ armed: 2 });
+      await allArrive();
+      const { traces } = await server.api.call('listTraces', { params, query: {} });
+      expect(traces).toHaveLength(2);
+      for (const { steps } of traces) {
+        const passed = steps.flatMap((one) => (one.step === 'table_lookup' && one.hit ? [one.table] : []));
+        expect(passed).toContain('Steer.admit');
+        expect(steps.some(({ step }) => step === 'sent')).toBe(true);
+      }
+
       for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
         const [pid] = switches();
         process.kill(pid!, signal);

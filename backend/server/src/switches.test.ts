@@ -75,3 +75,48 @@ it('entries and rules are listed by chain with the counters of their generation'
     (await entries({ rule_id })).items.every(({ packets }) => packets === null) ? true : null,
   );
 });
+
+it('packets leave traces in a switch that can, and the reason is told of one that cannot', async () => {
+  const arm = (body: object, of = leaf.node) =>
+    server.api.request('armTraces', { params: { id: of }, body: JSON.stringify(body) });
+  expect(await arm({ count: 1 })).toMatchObject({
+    status: 409,
+    body: { detail: `${leaf.node} runs the driver ovs, which leaves no traces of packets.` },
+  });
+  expect((await arm({ count: 1 }, 'nowhere')).status).toBe(404);
+  for (const [body, pointer] of [
+    [{ count: 101 }, '/count'],
+    [{ count: 1, port: '' }, '/port'],
+    [{}, '/count'],
+  ] as const)
+    expect(await arm(body)).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
+
+  leaf.abilities = { ...leaf.abilities, traces: true };
+  await leaf.kill();
+  await leaf.connect();
+  const steps = [{ step: 'sent', port: 'p2', bytes: 60 }];
+  const traces = [{ sequence: 4, t_ns: 1, port: 'p1', bytes: 60, steps, left_out: 0 }];
+  const asked: unknown[] = [];
+  leaf.answer = (method, given) => {
+    asked.push([method, given]);
+    return { traces: method === 'read_traces' ? traces : [], armed: 3, lost: 0 };
+  };
+  expect(await arm({ count: 3, port: 'p1' })).toMatchObject({ status: 200, body: { traces: [], armed: 3 } });
+  expect(await server.api.call('listTraces', { params: params(), query: { after: 3 } })).toMatchObject({ traces });
+  expect(asked).toEqual([
+    ['arm_traces', { count: 3, port: 'p1' }],
+    ['read_traces', { after: 3 }],
+  ]);
+
+  leaf.answer = () => ({ traces: [{ sequence: 0 }], armed: 0, lost: 0 });
+  expect((await server.api.request('listTraces', { params: params(), query: {} })).status).toBe(502);
+  leaf.answer = () => {
+    throw new Error('/port: the switch has no port p9');
+  };
+  expect(await arm({ count: 1, port: 'p9' })).toMatchObject({
+    status: 502,
+    body: { detail: `${leaf.node}: /port: the switch has no port p9` },
+  });
+  await leaf.kill();
+  expect((await arm({ count: 1 })).status).toBe(502);
+});

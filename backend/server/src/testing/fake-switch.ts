@@ -20,6 +20,10 @@ export class FakeSwitch {
   abilities = ASSUMED_ABILITIES;
   /** Why it cannot converge; null: it can. */
   trouble: string | null = null;
+  /** Answers a call; what it throws is the refusal. */
+  answer: (method: string, params: Record<string, unknown>) => unknown = (method) => {
+    throw new Error(`/method: a switch has no ${method}`);
+  };
   observed: ObservedSwitch = {
     generation: 0,
     state: 'converged',
@@ -58,7 +62,7 @@ export class FakeSwitch {
       else if (message.type === 'switch-desired') {
         this.told.push(message.spec);
         if (!this.hold) this.reach();
-      }
+      } else if (message.type === 'call') this.reply(message);
     });
     socket.on('error', () => undefined);
     await until(`connection of ${this.node}`, () => socket.readyState === WebSocket.OPEN);
@@ -83,6 +87,14 @@ export class FakeSwitch {
     const state = trouble === null ? ('converged' as const) : ('failed' as const);
     this.observed = { ...this.observed, generation, state, error: trouble, entries: spec?.entries.length ?? 0 };
     this.send({ type: 'switch-observed', observed: this.observed });
+  }
+
+  private reply({ id, method, params }: Extract<ServerMessage, { type: 'call' }>): void {
+    try {
+      this.send({ type: 'reply', id, result: this.answer(method, params), error: null });
+    } catch (error) {
+      this.send({ type: 'reply', id, error: (error as Error).message });
+    }
   }
 
   send(message: AgentMessage): void {

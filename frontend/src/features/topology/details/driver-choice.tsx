@@ -29,7 +29,7 @@ export function DriverChoice({ id, title, driver }: DriverChoiceProps) {
   const missing = useMissingDrivers();
   const change = useMutation({
     mutationFn: (to: Driver) => changeDriver(id, to),
-    onSuccess: (_, to) => notifyDone(`${title} runs ${DRIVER_TITLES[to]} now`),
+    onSuccess: (_, to) => notifyDone(`${title} changes to ${DRIVER_TITLES[to]}`),
     onError: (error) => {
       setWanted(driver);
       notifyError(`${title} still runs ${DRIVER_TITLES[driver]}`, error);

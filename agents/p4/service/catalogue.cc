@@ -2,6 +2,8 @@
 #include "p4/service/catalogue.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "p4/service/data_types.h"
 #include "p4/service/failure.h"
@@ -13,11 +15,46 @@ namespace {
   refuse(Code::INVALID_ARGUMENT, "p4info does not fit p4_device_config: " + text);
 }
 
+// What a program has of one kind.
 template <typename List>
-uint32_t index_by_name(const List& list, const std::string& name, const std::string& what) {
-  const auto found = std::ranges::find(list, name, [](const auto& each) { return each.name; });
-  if (found == list.end()) mismatch("there is no " + what + " \"" + name + '"');
-  return static_cast<uint32_t>(found - list.begin());
+class Named {
+ public:
+  // `infos` are the lists of P4Info with what of this kind it names.
+  template <typename... Infos>
+  Named(const List& list, const char* what, const Infos&... infos) : list_(list), what_(what) {
+    std::set<std::string> names;
+    (std::ranges::transform(infos, std::inserter(names, names.end()),
+                            [](const auto& each) { return each.preamble().name(); }),
+     ...);
+    // The compiler's own have no dot.
+    is_of_another_ = std::ranges::any_of(
+        list, [&](const auto& each) { return !names.contains(each.name) && each.name.find('.') != std::string::npos; });
+  }
+
+  // Nothing for what the compiler has left out, as unused. Throws Failure where p4info is of another program: then the
+  // program has something that p4info does not name.
+  std::optional<uint32_t> find(const std::string& name) const {
+    const auto found = std::ranges::find(list_, name, [](const auto& each) { return each.name; });
+    if (found != list_.end()) return static_cast<uint32_t>(found - list_.begin());
+    if (is_of_another_) mismatch(std::string("there is no ") + what_ + " \"" + name + '"');
+    return std::nullopt;
+  }
+
+ private:
+  const List& list_;
+  const char* what_;
+  bool is_of_another_;
+};
+
+// Bits of a value as the program has it; P4Info may have those of a type that is translated, or none for `error`.
+// Nothing where they do not fit together.
+template <typename Info>
+std::optional<uint32_t> width_of(const Info& field, uint32_t there, const info::P4TypeInfo& types) {
+  if (field.bitwidth() == static_cast<int32_t>(there)) return there;
+  const auto type = types.new_types().find(field.type_name().name());
+  if (type != types.new_types().end() && type->second.translated_type().has_sdn_string())
+    refuse(Code::UNIMPLEMENTED, "p4info: \"" + field.name() + "\" is translated from strings");
+  return field.bitwidth() == 0 || field.has_type_name() ? std::optional(there) : std::nullopt;
 }
 
 bool fits(info::MatchField::MatchType wanted, MatchKind there) {
@@ -36,8 +73,8 @@ bool fits(info::MatchField::MatchType wanted, MatchKind there) {
   }
 }
 
-FieldSpec field_of(const info::MatchField& field) {
-  return {field.id(), field.name(), static_cast<uint32_t>(std::max(0, field.bitwidth())), field.match_type()};
+FieldSpec field_of(const info::MatchField& field, uint32_t width) {
+  return {field.id(), field.name(), width, field.match_type()};
 }
 
 ActionUse use_of(const info::ActionRef& reference, const ActionSpec& action, uint32_t index) {
@@ -52,12 +89,10 @@ std::vector<ActionUse> uses_of(const info::Table& table, const TableInfo& there,
   for (const info::ActionRef& reference : table.action_refs()) {
     const ActionSpec* action = catalogue.action(reference.id());
     const std::string of = " of table \"" + table.preamble().name() + '"';
-    if (action == nullptr) mismatch("action " + std::to_string(reference.id()) + of + " is not in p4info");
+    if (action == nullptr)
+      mismatch("action " + std::to_string(reference.id()) + of + " is not in p4info and the program");
     const std::optional<uint32_t> index = there.action(program.actions, action->name);
     if (!index) mismatch("there is no action \"" + action->name + '"' + of);
-    const auto& params = program.actions[*index].params;
-    if (!std::ranges::equal(action->params, params, {}, &ParamSpec::width, &ActionParam::width))
-      mismatch("action \"" + action->name + "\" has other parameters");
     uses.push_back(use_of(reference, *action, *index));
   }
   return uses;
@@ -77,7 +112,7 @@ Catalogue::Catalogue(const info::P4Info& p4info, const Program& program) {
   const std::string& arch = p4info.pkg_info().arch();
   if (!arch.empty() && arch != "v1model")
     refuse(Code::UNIMPLEMENTED, "p4info.pkg_info.arch: \"" + arch + "\" is not supported, only \"v1model\"");
-  add_actions(p4info);
+  add_actions(p4info, program);
   for (const info::ActionProfile& profile : p4info.action_profiles()) add_profile(profile, p4info, program);
   for (const info::Table& table : p4info.tables()) add_table(table, p4info, program);
   add_arrays(p4info, program);
@@ -86,20 +121,32 @@ Catalogue::Catalogue(const info::P4Info& p4info, const Program& program) {
   add_packet_headers(p4info);
 }
 
-void Catalogue::add_actions(const info::P4Info& p4info) {
+void Catalogue::add_actions(const info::P4Info& p4info, const Program& program) {
   for (const info::Action& action : p4info.actions()) {
-    auto spec = std::make_unique<ActionSpec>(ActionSpec{action.preamble().id(), action.preamble().name(), {}});
-    for (const auto& param : action.params())
-      spec->params.push_back({param.id(), param.name(), static_cast<uint32_t>(std::max(0, param.bitwidth()))});
+    const std::string& name = action.preamble().name();
+    auto spec = std::make_unique<ActionSpec>(ActionSpec{action.preamble().id(), name, {}});
+    // Written once for each use, each time the same.
+    const auto there = std::ranges::find(program.actions, name, &ActionInfo::name);
+    if (there == program.actions.end()) continue;
+    if (static_cast<size_t>(action.params_size()) != there->params.size())
+      mismatch("action \"" + name + "\" has other parameters");
+    for (int i = 0; i < action.params_size(); ++i) {
+      const auto& param = action.params(i);
+      const auto width = width_of(param, there->params[static_cast<size_t>(i)].width, p4info.type_info());
+      if (!width) mismatch("action \"" + name + "\" has other parameters");
+      spec->params.push_back({param.id(), param.name(), *width});
+    }
     actions_[spec->id] = std::move(spec);
   }
 }
 
 void Catalogue::add_profile(const info::ActionProfile& profile, const info::P4Info& p4info, const Program& program) {
   const std::string& name = profile.preamble().name();
+  const auto index = Named(program.action_profiles, "action profile", p4info.action_profiles()).find(name);
+  if (!index) return;
   ProfileSpec spec{.id = profile.preamble().id(),
                    .name = name,
-                   .index = index_by_name(program.action_profiles, name, "action profile"),
+                   .index = *index,
                    .actions = {},
                    .has_selector = profile.with_selector(),
                    .sum_of_members = profile.has_sum_of_members(),
@@ -109,8 +156,9 @@ void Catalogue::add_profile(const info::ActionProfile& profile, const info::P4In
   // Its tables have the same actions (P4Runtime 9.2.1).
   for (const info::Table& table : p4info.tables()) {
     if (table.implementation_id() != spec.id) continue;
-    const uint32_t index = index_by_name(program.tables, table.preamble().name(), "table");
-    spec.actions = uses_of(table, program.tables[index], program, *this);
+    const auto there = program.find_table(table.preamble().name());
+    if (!there) continue;
+    spec.actions = uses_of(table, program.tables[*there], program, *this);
     break;
   }
   profiles_.push_back(std::move(spec));
@@ -118,11 +166,12 @@ void Catalogue::add_profile(const info::ActionProfile& profile, const info::P4In
 
 void Catalogue::add_table(const info::Table& table, const info::P4Info& p4info, const Program& program) {
   const std::string& name = table.preamble().name();
-  const uint32_t index = index_by_name(program.tables, name, "table");
-  const TableInfo& there = program.tables[index];
+  const auto index = Named(program.tables, "table", p4info.tables()).find(name);
+  if (!index) return;
+  const TableInfo& there = program.tables[*index];
   TableSpec spec{.id = table.preamble().id(),
                  .name = name,
-                 .index = index,
+                 .index = *index,
                  .fields = {},
                  .actions = uses_of(table, there, program, *this),
                  .profile = {},
@@ -133,10 +182,11 @@ void Catalogue::add_table(const info::Table& table, const info::P4Info& p4info, 
   if (static_cast<size_t>(table.match_fields_size()) != there.key.size())
     mismatch("table \"" + name + "\" has " + std::to_string(there.key.size()) + " key fields");
   for (int i = 0; i < table.match_fields_size(); ++i) {
-    spec.fields.push_back(field_of(table.match_fields(i)));
     const KeyField& field = there.key[static_cast<size_t>(i)];
-    if (!fits(spec.fields.back().match, field.match) || spec.fields.back().width != field.width)
+    const auto width = width_of(table.match_fields(i), field.width, p4info.type_info());
+    if (!width || !fits(table.match_fields(i).match_type(), field.match))
       mismatch("field \"" + table.match_fields(i).name() + "\" of table \"" + name + "\" has another match or width");
+    spec.fields.push_back(field_of(table.match_fields(i), *width));
   }
   if (table.implementation_id() != 0) {
     const auto found = std::ranges::find(profiles_, table.implementation_id(), &ProfileSpec::id);
@@ -159,29 +209,36 @@ void Catalogue::add_table(const info::Table& table, const info::P4Info& p4info, 
 }
 
 void Catalogue::add_arrays(const info::P4Info& p4info, const Program& program) {
+  const Named counters(program.counters, "counter", p4info.counters(), p4info.direct_counters());
   for (const info::Counter& counter : p4info.counters())
-    counters_.push_back({counter.preamble().id(), counter.preamble().name(),
-                         index_by_name(program.counters, counter.preamble().name(), "counter"), counter.spec().unit()});
+    if (const auto index = counters.find(counter.preamble().name()))
+      counters_.push_back({counter.preamble().id(), counter.preamble().name(), *index, counter.spec().unit()});
+  const Named meters(program.meters, "meter", p4info.meters(), p4info.direct_meters());
   for (const info::Meter& meter : p4info.meters())
-    meters_.push_back({meter.preamble().id(), meter.preamble().name(),
-                       index_by_name(program.meters, meter.preamble().name(), "meter")});
+    if (const auto index = meters.find(meter.preamble().name()))
+      meters_.push_back({meter.preamble().id(), meter.preamble().name(), *index});
+  const Named registers(program.registers, "register", p4info.registers());
   for (const info::Register& each : p4info.registers()) {
     const std::string& name = each.preamble().name();
-    const uint32_t index = index_by_name(program.registers, name, "register");
+    const auto index = registers.find(name);
+    if (!index) continue;
     const DataShape shape = shape_of(each.type_spec(), p4info.type_info(), 1, "register \"" + name + '"');
     if (shape.is_struct || shape.is_tuple)
       refuse(Code::UNIMPLEMENTED, "register \"" + name + "\": only numbers are supported");
-    registers_.push_back({each.preamble().id(), name, index, program.registers[index].width, shape.form});
+    registers_.push_back({each.preamble().id(), name, *index, program.registers[*index].width, shape.form});
   }
 }
 
 void Catalogue::add_value_sets(const info::P4Info& p4info, const Program& program) {
+  const Named sets(program.value_sets, "value set", p4info.value_sets());
   for (const info::ValueSet& set : p4info.value_sets()) {
     const std::string& name = set.preamble().name();
-    ValueSetSpec spec{set.preamble().id(), name, index_by_name(program.value_sets, name, "value set"), {}, set.size()};
+    const auto index = sets.find(name);
+    if (!index) continue;
+    ValueSetSpec spec{set.preamble().id(), name, *index, {}, set.size()};
     uint32_t width = 0;
     for (const info::MatchField& field : set.match()) {
-      spec.fields.push_back(field_of(field));
+      spec.fields.push_back(field_of(field, static_cast<uint32_t>(std::max(0, field.bitwidth()))));
       width += spec.fields.back().width;
     }
     if (width != program.value_sets[spec.index].width) mismatch("value set \"" + name + "\" has another width");
@@ -190,12 +247,14 @@ void Catalogue::add_value_sets(const info::P4Info& p4info, const Program& progra
 }
 
 void Catalogue::add_digests(const info::P4Info& p4info, const Program& program) {
+  const Named digests(program.learn_lists, "digest", p4info.digests());
   for (const info::Digest& digest : p4info.digests()) {
     const std::string& name = digest.preamble().name();
-    const uint32_t index = index_by_name(program.learn_lists, name, "digest");
-    const size_t fields = program.learn_lists[index].widths.size();
+    const auto index = digests.find(name);
+    if (!index) continue;
+    const size_t fields = program.learn_lists[*index].widths.size();
     const std::string what = "digest \"" + name + '"';
-    DigestSpec spec{digest.preamble().id(), name, index,
+    DigestSpec spec{digest.preamble().id(), name, *index,
                     shape_of(digest.type_spec(), p4info.type_info(), fields, what)};
     if (leaves_of(spec.shape) != fields) mismatch(what + " has " + std::to_string(fields) + " fields");
     digests_.push_back(std::move(spec));

@@ -155,7 +155,7 @@ class Catalogue {
   const PacketHeaderSpec& packet_out() const { return packet_out_; }
 
  private:
-  void add_actions(const info::P4Info& p4info);
+  void add_actions(const info::P4Info& p4info, const Program& program);
   void add_table(const info::Table& table, const info::P4Info& p4info, const Program& program);
   void add_profile(const info::ActionProfile& profile, const info::P4Info& p4info, const Program& program);
   void add_arrays(const info::P4Info& p4info, const Program& program);

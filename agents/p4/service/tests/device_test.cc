@@ -234,6 +234,26 @@ TEST(Device, P4InfoMustFitTheProgram) {
   }
 }
 
+TEST(Device, WhatTheCompilerLeftOutAndTranslatedTypesAreTaken) {
+  FakeHost host;
+  Device device(1, {}, host);
+  pb::ForwardingPipelineConfig config = control_plane();
+  info::P4Info& p4info = *config.mutable_p4info();
+  p4info.add_tables()->mutable_preamble()->set_name("MyIngress.unused");
+  p4info.add_counters()->mutable_preamble()->set_name("MyIngress.unused_too");
+  for (info::Action& action : *p4info.mutable_actions())
+    for (auto& param : *action.mutable_params())
+      if (param.name() == "port") {
+        param.set_bitwidth(32);
+        param.mutable_type_name()->set_name("port_id_t");
+      }
+  device.load(config);
+  ASSERT_NE(host.running, nullptr);
+  auto& type = (*p4info.mutable_type_info()->mutable_new_types())["port_id_t"];
+  type.mutable_translated_type()->mutable_sdn_string();
+  EXPECT_THROW(device.load(config), Failure);
+}
+
 TEST(Device, AProgramForAnotherArchitectureIsRefused) {
   FakeHost host;
   Device device(1, {}, host);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <csignal>
 #include <cstdio>
 #include <exception>
-#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -13,31 +11,14 @@
 #include "container-nf/instance.h"
 #include "container-nf/privileges.h"
 #include "nfs/registry.h"
+#include "support/end_signals.h"
+#include "support/epoch.h"
 #include "support/heartbeat_server.h"
 #include "support/json_line_server.h"
 #include "support/request.h"
 
 namespace orrery::container_nf {
 namespace {
-
-JsonLineServer* g_server = nullptr;
-
-void end_at_signals(JsonLineServer& server) {
-  g_server = &server;
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_server->stop(); };
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-}
-
-// Tells one run of the program from the next.
-std::string random_epoch() {
-  std::random_device random;
-  char text[17];
-  std::snprintf(text, sizeof(text), "%08x%08x", random(), random());
-  return text;
-}
 
 int report(const std::exception& error, int code) {
   std::fprintf(stderr, "orrery-container-nf: %s\n", error.what());
@@ -55,7 +36,7 @@ void serve(const RunOptions& options, FramePump& pump, Control& control) {
   });
   address = &server;
   HeartbeatServer heartbeat(options.control);
-  end_at_signals(server);
+  const EndSignals signals([&] { server.stop(); });
   give_up_privileges();
   heartbeat.start();
   std::exception_ptr fault;
@@ -72,8 +53,6 @@ void serve(const RunOptions& options, FramePump& pump, Control& control) {
   server.run();
   pump.stop();
   frames.join();
-  signal(SIGTERM, SIG_IGN);
-  signal(SIGINT, SIG_IGN);
   if (fault) std::rethrow_exception(fault);
 }
 

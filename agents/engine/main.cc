@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <getopt.h>
 #include <sched.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -17,6 +16,7 @@
 #include "core/module_kinds.h"
 #include "core/schedule/policy_kind.h"
 #include "nfs/registry.h"
+#include "support/end_signals.h"
 #include "support/heartbeat_server.h"
 #include "support/json_line_server.h"
 
@@ -126,8 +126,6 @@ std::string parse_options(int argc, char** argv, Options& options) {
   return {};
 }
 
-orrery::JsonLineServer* g_server = nullptr;
-
 // Others may have taken the hugepages that were free a moment ago, and DPDK starts only once in a process.
 void start_again_without_hugepages(char** argv) {
   std::string memory = "--memory", no_huge = "no-huge";
@@ -157,20 +155,13 @@ int serve(const Options& options) {
     return orrery::answer(engine, request, [&] { server_address->stop(); });
   });
   orrery::HeartbeatServer heartbeat(options.socket);
-  server_address = g_server = &server;
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_server->stop(); };
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  server_address = &server;
+  const orrery::EndSignals signals([&] { server.stop(); });
   heartbeat.start();
   std::printf("orrery-engine %s serves %s (%s)\n", orrery::kEngineVersion, options.socket.c_str(),
               eal.hugepages() ? "hugepages" : "no-huge");
   std::fflush(stdout);
   server.run();
-  action.sa_handler = SIG_IGN;
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
   return 0;
 }
 

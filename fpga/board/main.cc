@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <getopt.h>
-#include <signal.h>
 
 #include <charconv>
 #include <cstdio>
@@ -11,6 +10,7 @@
 
 #include "board/board.h"
 #include "board/control/control.h"
+#include "support/end_signals.h"
 #include "support/heartbeat_server.h"
 #include "support/json_line_server.h"
 
@@ -106,19 +106,12 @@ std::string parse_options(int argc, char** argv, BoardOptions& options, bool& he
   return {};
 }
 
-Board* g_board = nullptr;
-
 void serve(const BoardOptions& options) {
   Board board(options);
   orrery::JsonLineServer server({.path = options.control},
                                 [&](const nlohmann::json& request) { return orrery::board::answer(board, request); });
   orrery::HeartbeatServer heartbeat(options.control);
-  g_board = &board;
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_board->stop(); };
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  const orrery::EndSignals signals([&] { board.stop(); });
   heartbeat.start();
   std::printf("boardd %s: %s serves %s\n", options.id.c_str(), board.profile().title.c_str(), options.control.c_str());
   std::fflush(stdout);
@@ -126,9 +119,6 @@ void serve(const BoardOptions& options) {
   board.run();
   server.stop();
   control.join();
-  action.sa_handler = SIG_IGN;
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
 }
 
 }  // namespace

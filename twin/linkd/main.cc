@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // orrery-linkd: emulates delay, jitter, loss, rate and queue on links between interfaces of its network namespace.
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -8,23 +7,13 @@
 
 #include "linkd/control.h"
 #include "linkd/pump.h"
+#include "support/end_signals.h"
 #include "support/json_line_server.h"
 #include "support/request.h"
 
 namespace {
 
 constexpr char kUsage[] = "usage: orrery-linkd --control SOCKET\n";
-
-orrery::JsonLineServer* g_server = nullptr;
-
-void end_at_signals(orrery::JsonLineServer& server) {
-  g_server = &server;
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_server->stop(); };
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-}
 
 void serve(const char* socket) {
   orrery::linkd::Pump pump;
@@ -33,7 +22,7 @@ void serve(const char* socket) {
       return orrery::linkd::handle(pump, method, params);
     });
   });
-  end_at_signals(server);
+  const orrery::EndSignals signals([&] { server.stop(); });
   // Without its forwarding thread, the process is useless.
   std::thread frames([&] { pump.run(); });
   server.run();

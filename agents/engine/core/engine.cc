@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <random>
 
 #include "core/module_kinds.h"
 #include "core/splitter.h"
 #include "support/clock.h"
+#include "support/epoch.h"
 
 namespace orrery {
 
@@ -21,14 +21,6 @@ namespace {
 // Packets of a splitter wait no longer than this for a part of its work, to the time of one step.
 constexpr uint64_t kPauseNs = 50'000;
 constexpr size_t kStepRows = 64;
-
-std::string random_epoch() {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::random_device random;
-  std::string out;
-  for (int i = 0; i < 16; ++i) out += kDigits[random() % 16];
-  return out;
-}
 
 uint64_t thread_cpu_ns() {
   timespec t{};

@@ -3,11 +3,9 @@
 #include <google/protobuf/text_format.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -16,31 +14,14 @@
 #include "p4/switch/arguments.h"
 #include "p4/switch/control.h"
 #include "p4/switch/forwarder.h"
+#include "support/end_signals.h"
+#include "support/epoch.h"
 #include "support/heartbeat_server.h"
 #include "support/json_line_server.h"
 #include "support/request.h"
 
 namespace orrery::p4 {
 namespace {
-
-JsonLineServer* g_server = nullptr;
-
-void end_at_signals(JsonLineServer& server) {
-  g_server = &server;
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_server->stop(); };
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-}
-
-// Tells one run of the program from the next.
-std::string random_epoch() {
-  std::random_device random;
-  char text[17];
-  std::snprintf(text, sizeof(text), "%08x%08x", random(), random());
-  return text;
-}
 
 int report(const std::exception& error, int code) {
   std::fprintf(stderr, "orrery-p4-switch: %s\n", error.what());
@@ -88,7 +69,7 @@ void serve(const Arguments& arguments, Forwarder& forwarder, service::Device& de
   address = &server;
   HeartbeatServer heartbeat(arguments.control);
   service::Server p4runtime(device, arguments.p4runtime);
-  end_at_signals(server);
+  const EndSignals signals([&] { server.stop(); });
   heartbeat.start();
   std::exception_ptr fault;
   std::exception_ptr serving;
@@ -110,8 +91,6 @@ void serve(const Arguments& arguments, Forwarder& forwarder, service::Device& de
   }
   forwarder.stop();
   packets.join();
-  signal(SIGTERM, SIG_IGN);
-  signal(SIGINT, SIG_IGN);
   // Where the packet thread has ended, the other fault is that it has.
   if (fault) std::rethrow_exception(fault);
   if (serving) std::rethrow_exception(serving);

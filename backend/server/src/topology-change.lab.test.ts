@@ -166,10 +166,12 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
     const metric = (name: string) => status.metrics.find((it) => it.name === name)!.value;
     return { state: status.state, sent: metric('sent'), received: metric('received'), lost: metric('lost') };
   };
-  /** Where probes were lost, for the message of a test that fails. */
+  /** Where probes were lost, for the message of a test that fails: short, since only its beginning may be kept. */
   const whereLost = async () => {
     const { status } = await server.api.call('getApplication', { params: { id: 'echo' } });
-    return JSON.stringify({ server: status.metrics, instances: await counters() });
+    const served = status.metrics.map(({ name, value }) => `${name} ${value}`);
+    const passed = (await counters()).map((it) => `${it.packets_in}->${it.packets_out} ${JSON.stringify(it.drops)}`);
+    return `server: ${served.join(', ')}; instances: ${passed.join(', ')}`;
   };
 
   it(

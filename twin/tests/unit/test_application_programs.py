@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -17,7 +18,7 @@ from orrery_twin.applications.iperf3_client.kind import SentMeter
 from orrery_twin.applications.kind import own_program
 from orrery_twin.applications.pcap_replay import program as pcap_replay
 from orrery_twin.applications.probe.packets import PROBE, REPLY
-from orrery_twin.applications.probe.program import Probe
+from orrery_twin.applications.probe.program import SILENCE_S, Probe
 from orrery_twin.applications.probe_server.program import ProbeServer
 from orrery_twin.applications.report import LatestError
 
@@ -143,6 +144,28 @@ def test_a_server_that_stalls_while_the_last_probes_arrive_is_no_loss() -> None:
         assert process.stdout
         last = json.loads(process.stdout.read().splitlines()[-1])["metrics"]
     assert (told["received"], last["received"], last["lost"]) == (0, last["sent"], 0)
+
+
+def test_a_server_that_lags_is_waited_for_as_long_as_it_answers() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        settings = {"address": "127.0.0.1", "port": server.getsockname()[1], "rate_per_s": 20, "duration_s": 0.5}
+        command = own_program("orrery_twin.applications.probe.program", settings)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            probes = [server.recvfrom(2048)]
+            server.settimeout(1)
+            with suppress(TimeoutError):
+                while True:
+                    probes.append(server.recvfrom(2048))
+            begin = time.monotonic()
+            # From one reply to the next it takes less than the silence that ends it; to the last one, more.
+            for count, (payload, sender) in enumerate([probes[0], probes[0], probes[-1]]):
+                time.sleep(max(0.0, begin + count * 0.6 * SILENCE_S - time.monotonic()))
+                session, sequence, sent_ns = PROBE.unpack(payload)
+                server.sendto(REPLY.pack(session, sequence, sent_ns, sent_ns + 1000, sequence), sender)
+            assert process.stdout
+            last = json.loads(process.stdout.read().splitlines()[-1])["metrics"]
+    assert (last["sent"], last["received"], last["lost"]) == (len(probes), len(probes), 0)
 
 
 def test_a_closed_port_is_loss_not_an_end() -> None:

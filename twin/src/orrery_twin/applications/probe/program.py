@@ -10,12 +10,13 @@ import time
 from typing import Any
 
 from orrery_twin.applications.probe.packets import PROBE, REPLY
+from orrery_twin.applications.probe.stall_buffer import enlarge_buffer
 from orrery_twin.applications.report import REPORT_INTERVAL_S, Latencies, LatestError, Rate, report
 
 LOST_AFTER_S = 1.0
 """While probes are sent: one without a reply for so long counts as lost, until a reply tells that it arrived."""
-LAST_REPLY_S = 3.0
-"""After the last probe, its reply may take so long: a server that stalls is no loss on the way."""
+SILENCE_S = 4.0
+"""After the last probe, it ends when no reply has come for so long: a server that stalls or lags is no loss."""
 HEADERS_BYTES = 28
 
 
@@ -25,6 +26,7 @@ class Probe:
         self._target = (settings["address"], settings["port"])
         family = socket.AF_INET6 if ":" in settings["address"] else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
+        enlarge_buffer(self._socket)
         self._socket.setblocking(False)
         self._session = int.from_bytes(os.urandom(8), "big")
         self._latencies = Latencies()
@@ -33,6 +35,8 @@ class Probe:
         self._arrived = 0
         self._answered = 0
         """The highest sequence number of a reply; `_arrived` is as of that reply."""
+        self._heard = 0.0
+        """When the latest reply came."""
         self._sent_at: list[tuple[float, int]] = []
         """How many had been sent at which time, for as long as some may be in flight."""
         self._error = LatestError()
@@ -44,7 +48,7 @@ class Probe:
         duration_s = self._settings["duration_s"] or float("inf")
         waiter = select.poll()
         waiter.register(self._socket, select.POLLIN)
-        while (now := time.monotonic()) - start < duration_s + LAST_REPLY_S:
+        while (now := time.monotonic()) < max(start + duration_s, self._heard) + SILENCE_S:
             sends = now - start < duration_s
             if not sends and self._answered == self._sent:
                 break
@@ -96,6 +100,7 @@ class Probe:
                 continue
             session, sequence, sent_ns, arrived_ns, arrived = REPLY.unpack(payload)
             if session == self._session:
+                self._heard = time.monotonic()
                 if sequence > self._answered:
                     self._answered, self._arrived = sequence, arrived
                 self._latencies.add(max(0, arrived_ns - sent_ns) / 1000)

@@ -8,16 +8,13 @@ import struct
 import sys
 import time
 from collections import OrderedDict
-from contextlib import suppress
 
 from orrery_twin.applications.probe.packets import PROBE, REPLY
+from orrery_twin.applications.probe.stall_buffer import enlarge_buffer
 from orrery_twin.applications.report import REPORT_INTERVAL_S, LatestError, report
 
-SO_RCVBUFFORCE, SO_TIMESTAMPNS, SO_RXQ_OVFL = 33, 35, 40
+SO_TIMESTAMPNS, SO_RXQ_OVFL = 35, 40
 TIMESPEC = struct.Struct("qq")
-BUFFER_BYTES = 8 << 20
-"""Probes of several seconds, so that a stall of the server does not count as loss on the way; the kernel's default
-holds less than a second of 300 probes/s."""
 SESSIONS_MAX = 1000
 
 
@@ -25,8 +22,7 @@ def bound(port: int) -> socket.socket:
     """Accepts IPv4 as well (RFC 4291 2.5.5.2)."""
     server = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-    with suppress(PermissionError):
-        server.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
+    enlarge_buffer(server)
     server.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     server.setsockopt(socket.SOL_SOCKET, SO_RXQ_OVFL, 1)
     server.setblocking(False)

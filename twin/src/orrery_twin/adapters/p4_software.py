@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from orrery_twin.adapters.control_socket import ask
+from orrery_twin.adapters.grpc_server import greet
+
 P4_COMMAND_VARIABLE = "ORRERY_P4_SWITCH_COMMAND"
 P4_PROGRAM = Path(__file__).resolve().parents[4] / "agents/build/p4/switch/orrery-p4-switch"
 BMV2_COMMAND_VARIABLE = "ORRERY_BMV2"
@@ -27,8 +30,12 @@ class P4Place:
     number: int
 
     @property
+    def p4runtime_socket(self) -> Path:
+        return self.directory / "p4runtime.sock"
+
+    @property
     def p4runtime(self) -> str:
-        return f"unix:{self.directory / 'p4runtime.sock'}"
+        return f"unix:{self.p4runtime_socket}"
 
     @property
     def control(self) -> Path:
@@ -45,6 +52,9 @@ class P4Software(Protocol):
 
     def command(self, place: P4Place, ports: Ports) -> list[str]: ...
 
+    async def reach(self, place: P4Place, ports: Ports, timeout_s: float) -> None:
+        """Return when it has answered and has the ports. Raises ControlHung, ControlRefused, ControlSilent."""
+
 
 class BuiltIn:
     has_control = True
@@ -59,6 +69,10 @@ class BuiltIn:
     def command(self, place: P4Place, ports: Ports) -> list[str]:
         addresses = ["--p4runtime", place.p4runtime, "--control", str(place.control)]
         return [*self._program(), "--device-id", str(place.number), *addresses]
+
+    async def reach(self, place: P4Place, ports: Ports, timeout_s: float) -> None:
+        """Send all ports each time: a process that was restarted has none."""
+        await ask(place.control, "set_ports", {"ports": ports}, timeout_s)
 
 
 class Bmv2:
@@ -80,6 +94,10 @@ class Bmv2:
         general = ["--no-p4", "--device-id", str(place.number), "--log-level", "off"]
         thrift = ["--thrift-port", str(FIRST_THRIFT_PORT + place.number)]
         return [*self._program(), *general, *thrift, *interfaces, "--", "--grpc-server-addr", place.p4runtime]
+
+    async def reach(self, place: P4Place, ports: Ports, timeout_s: float) -> None:
+        """It has its ports from its start."""
+        await greet(place.p4runtime_socket, timeout_s)
 
 
 SOFTWARE: Mapping[str, P4Software] = {"p4": BuiltIn(), "bmv2": Bmv2()}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from orrery_twin.adapters.control_socket import ControlHung, ControlRefused, ControlSilent, ask
+from orrery_twin.adapters.control_socket import ControlHung, ControlRefused, ControlSilent
 from orrery_twin.adapters.p4_software import SOFTWARE, P4Place, Ports
 from orrery_twin.adapters.process import BoundedLog
 from orrery_twin.domain.topology import BuildPlan, SwitchPlan
@@ -55,13 +55,11 @@ class P4Switch:
         self._ports = ports
         self.place.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.process.start()
-        if not self._software.has_control:
-            return
         if self._task is None:
             self._task = asyncio.create_task(self._keep())
         with suppress(TimeoutError):
             async with asyncio.timeout(START_TIMEOUT_S):
-                while not await self._tell():
+                while not await self._reach():
                     await asyncio.sleep(0.01)
 
     async def stop(self) -> None:
@@ -75,12 +73,12 @@ class P4Switch:
     async def _keep(self) -> None:
         while True:
             await asyncio.sleep(LOOK_INTERVAL_S)
-            await self._tell()
+            await self._reach()
 
-    async def _tell(self) -> bool:
-        """Send all ports each time: a process that was restarted has none. False if it does not accept them."""
+    async def _reach(self) -> bool:
+        """Whether it answers and has accepted its ports."""
         try:
-            await ask(self.place.control, "set_ports", {"ports": self._ports}, ANSWER_TIMEOUT_S)
+            await self._software.reach(self.place, self._ports, ANSWER_TIMEOUT_S)
         except ControlHung as failure:
             if pid := self.process.pid:
                 self._hub.event("switch.hung", self.plan.id, f"{failure}: killing it", "error")

@@ -3,6 +3,7 @@ import { ObservedApplications } from './applications/application.js';
 import { ApplicationsSpec } from './applications/definition.js';
 import { BoardDescription, ObservedBoard } from './boards.js';
 import { Generation, Id, Name, Origin, TimestampMs } from './common.js';
+import { MAX_IMAGES } from './container-image.js';
 import { InstanceState } from './lifecycle.js';
 import { EngineAbility, NodeSpec } from './node-spec.js';
 import { ObservedSwitch, SwitchDescription, SwitchSamples } from './switch-protocol.js';
@@ -10,7 +11,7 @@ import { SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
 /** Raised on every change that older agents or servers do not understand. */
-export const AGENT_PROTOCOL = 7;
+export const AGENT_PROTOCOL = 8;
 
 /** Longest hello, in bytes: half of what a server reads from who has not been admitted. */
 export const HELLO_MOST_BYTES = 128 * 1024;
@@ -58,6 +59,13 @@ export const AgentCapabilities = z.strictObject({
         .boolean()
         .optional()
         .describe('whether unmodified programs run in containers, too; which ones: `legacy_nfs`. Absent: they do not'),
+      images: z
+        .array(z.string().max(300))
+        .max(MAX_IMAGES)
+        .optional()
+        .describe(
+          'references of the images that its Docker has, newest first; images of users run where `legacy_nfs` are enabled. Absent: it runs no images',
+        ),
     })
     .optional()
     .describe('whether NFs can run in containers; absent: not reported'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Bytes, DelayUs, Name, SlotResources, TimestampMs } from './common.js';
+import { ContainerImage } from './container-image.js';
 import { FlowKey } from './filter.js';
 import { SwitchAction } from './infrastructure.js';
 import { LegacyProgram } from './legacy-program.js';
@@ -78,6 +79,9 @@ export const Implementation = z.strictObject({
     .describe('in addition to what the NF itself does not process'),
   program: LegacyProgram.optional().describe(
     'with the driver `process`: what it runs, also where the NF has an implementation with the driver `container`',
+  ),
+  image: ContainerImage.optional().describe(
+    'with the driver `container`: the image that it runs. Absent: the NF of the engine, or the program of the process',
   ),
 });
 export type Implementation = z.infer<typeof Implementation>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoardPlace } from './boards.js';
 import { Generation, Id, MacAddress, Name } from './common.js';
+import { ContainerImage } from './container-image.js';
 import { FlowKey, FlowRange, MatchTerm, MetadataField } from './filter.js';
 import { KeepFlows } from './flow-steering.js';
 import { LegacyProgram } from './legacy-program.js';
@@ -74,6 +75,7 @@ export const InstanceSpec = z.strictObject({
   program: LegacyProgram.optional().describe(
     'with the drivers `process` and `container`: the unmodified program that it runs',
   ),
+  image: ContainerImage.optional().describe('with the driver `container`: the image that it runs'),
   metadata: z.record(z.string(), MetadataField).describe('where the NF writes each derived attribute'),
   outputs: z.array(OutputSpec),
   return_to: Target.nullable().describe('where replies go after an address-rewriting NF has restored their addresses'),

@@ -20,7 +20,7 @@ export { CHAIN_STRATEGIES } from './chaining/strategies.js';
 export { schemaFindings } from './check/check-config.js';
 export { checkTogether } from './check/check-together.js';
 export { configuredNf } from './check/configured-nf.js';
-export { programOf } from './check/implementation.js';
+export { imageOf, programOf, unmodifiedOf } from './check/implementation.js';
 export { allPackets } from './check/packet-space.js';
 export { overlap } from './check/reach.js';
 export { filterBox } from './check/resolve-filter.js';

@@ -1,5 +1,5 @@
 import type { InstanceSpec } from '@orrery/contract';
-import { Id, LegacyProgram, MetadataField, Name } from '@orrery/contract';
+import { ContainerImage, Id, LegacyProgram, MetadataField, Name } from '@orrery/contract';
 import { z } from 'zod';
 import { backoffMs } from '../platform/backoff.js';
 import type { HeartbeatListener } from '../platform/heartbeat.js';
@@ -13,16 +13,21 @@ export const InstanceRecord = z.strictObject({
   config: z.record(z.string(), z.unknown()),
   metadata: z.record(z.string(), MetadataField).default({}),
   program: LegacyProgram.optional(),
+  image: ContainerImage.optional(),
   digest: z.string(),
 });
 export type InstanceRecord = z.infer<typeof InstanceRecord>;
 
-export const recordOf = ({ id, nf, config, metadata, program }: InstanceSpec, digest: string): InstanceRecord => ({
+export const recordOf = (
+  { id, nf, config, metadata, program, image }: InstanceSpec,
+  digest: string,
+): InstanceRecord => ({
   instance_id: id,
   nf,
   config,
   metadata,
   ...(program ? { program } : {}),
+  ...(image ? { image } : {}),
   digest,
 });
 
@@ -41,6 +46,8 @@ export type SilenceListener = Pick<HeartbeatListener, 'silent' | 'back'>;
 export interface RunningInstance {
   readonly ends: EngineEnds;
   readonly ended: Promise<End>;
+  /** Why it does not count as answering, if it says so itself. */
+  readonly trouble?: string | null;
   /** Called once: from now on it is told when it stops and starts answering, until it ends or is released. */
   watch(listener: SilenceListener): void;
   stop(): Promise<void>;
@@ -63,6 +70,10 @@ export interface Runner<I extends RunningInstance> {
   linked(instanceId: string): Promise<boolean>;
   /** Removes what `start` created. */
   clear(instanceId: string): Promise<void>;
+  /** What a start that takes long is doing; null: it does not say. */
+  progress?(instanceId: string): string | null;
+  /** A start that takes long gives up: something else is wanted. */
+  abandon?(instanceId: string): void;
 }
 
 /** Callbacks for changes of an instance. */
@@ -70,7 +81,7 @@ export interface Watcher {
   changed(): void;
   ended(how: string): void;
   /** It runs but gives no sign of life. */
-  silent(): void;
+  silent(trouble: string | null): void;
   answers(silent_ms: number): void;
   /** It keeps running unchanged. */
   refused(why: string): void;
@@ -91,6 +102,8 @@ const RETRY = { first_ms: 250, most_ms: 15_000 };
 export class HostedInstance<I extends RunningInstance> {
   running: I | null = null;
   restarts = 0;
+  /** How often it ended by itself since this agent knows it. */
+  ends_counted = 0;
   private target: InstanceRecord;
   private leaving = false;
   private released = false;
@@ -118,8 +131,10 @@ export class HostedInstance<I extends RunningInstance> {
     // An instance that is being removed has no digest, so that it is recreated if it is wanted again.
     if (this.leaving) return { digest: '', state: 'stopping', detail, ends };
     const { digest } = this.target;
+    if (state === 'starting')
+      return { digest, state, detail: this.runner.progress?.(this.record.instance_id) ?? detail, ends, permanent };
     if (state !== 'running') return { digest, state, detail, ends, permanent };
-    if (this.silent) return { digest, state: 'failed', detail: 'it does not answer', ends };
+    if (this.silent) return { digest, state: 'failed', detail: this.running?.trouble ?? 'it does not answer', ends };
     if (refusal !== null) return { digest, state: 'failed', detail: refusal, ends, permanent: true };
     return { digest, state: this.record === this.target ? 'running' : 'starting', detail, ends, permanent };
   }
@@ -145,6 +160,7 @@ export class HostedInstance<I extends RunningInstance> {
 
   /** If it refuses the configuration, it keeps running with the old one and reports why. */
   configure(record: InstanceRecord): Promise<void> {
+    this.runner.abandon?.(record.instance_id);
     this.target = record;
     this.leaving = false;
     this.refusal = null;
@@ -161,6 +177,7 @@ export class HostedInstance<I extends RunningInstance> {
 
   /** Rejects if it could not be removed now. */
   destruct(): Promise<void> {
+    this.runner.abandon?.(this.record.instance_id);
     this.leaving = true;
     this.detail = null;
     this.restarts = 0;
@@ -270,12 +287,13 @@ export class HostedInstance<I extends RunningInstance> {
     this.silent = false;
     this.since_ms = monotonicMs();
     running.watch({
-      silent: () => this.hear(running, true, () => this.watcher.silent()),
+      silent: () => this.hear(running, true, () => this.watcher.silent(running.trouble ?? null)),
       back: (silent_ms) => this.hear(running, false, () => this.watcher.answers(silent_ms)),
     });
     running.ended.then((end) => {
       if (this.running !== running || this.released || this.leaving) return;
       if (monotonicMs() - this.since_ms > STABLE_MS) this.restarts = 0;
+      this.ends_counted++;
       this.running = null;
       this.failed(end);
     });

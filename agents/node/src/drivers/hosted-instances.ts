@@ -113,7 +113,7 @@ export class HostedInstances<I extends RunningInstance> implements InstanceHost 
     const { instance_id: id } = record;
     const instance = new HostedInstance(record, this.runner, {
       changed: this.onChange,
-      silent: () => this.emit('instance.unresponsive', id, `${id} does not answer`, {}),
+      silent: (trouble) => this.emit('instance.unresponsive', id, `${id}: ${trouble ?? 'it does not answer'}`, {}),
       answers: (silent_ms) =>
         this.emit('instance.answers', id, `${id} answers again after ${(silent_ms / 1000).toFixed(1)} s`, {
           silent_ms,

@@ -8,8 +8,8 @@ export const digestOf = (value: unknown): string =>
 export const processDigest = ({ nf, config, program }: InstanceSpec): string => digestOf([nf, config, program]);
 
 /** What a container is made from. */
-export const containerDigest = ({ nf, config, metadata, program }: InstanceSpec): string =>
-  digestOf([nf, config, metadata, ...(program ? [program] : [])]);
+export const containerDigest = ({ nf, config, metadata, program, image }: InstanceSpec): string =>
+  digestOf([nf, config, metadata, ...(program ? [program] : []), ...(image ? [image] : [])]);
 
 /** What the content of a slot is made from. */
 export const boardDigest = ({ nf, config, metadata, board }: InstanceSpec): string =>

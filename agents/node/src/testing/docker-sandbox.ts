@@ -3,6 +3,7 @@ import { existsSync, openSync, readdirSync, readFileSync, rmdirSync, writeFileSy
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { DockerClient } from '../drivers/container/docker-client.js';
+import { callDocker } from '../drivers/container/docker-http.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import { labMissing } from './lab.js';
 import { scratchDirectory, until } from './scratch.js';
@@ -116,6 +117,10 @@ export class DockerSandbox {
   /** In the PID namespace of the sandbox. */
   async pidOf(container: string): Promise<number> {
     return (await this.client.inspect(container))!.pid;
+  }
+
+  async pause(container: string): Promise<void> {
+    await callDocker(this.socket, { method: 'POST', path: `/containers/${container}/pause` });
   }
 
   killInside(pid: number, signal: 'KILL' | 'STOP' = 'KILL'): void {

@@ -1,7 +1,7 @@
 import type { ChainDefinition, ChainProblem, TravelsAlong } from '@orrery/contract';
 import type { DescriptorIndex } from './attributes.js';
 import { type ChainGraph, reachableFrom } from './graph.js';
-import { programOf } from './implementation.js';
+import { unmodifiedOf } from './implementation.js';
 import { isDirect } from './packet-space.js';
 
 /**
@@ -16,8 +16,8 @@ export function checkPreserved(
   const losing = (what: TravelsAlong) =>
     [...graph.nodes.values()].flatMap((node) => {
       const descriptor = node.kind === 'nf' ? descriptors.get(node.nf) : undefined;
-      const program = descriptor && programOf(descriptor);
-      return program && !program.preserves.includes(what) ? [node.id] : [];
+      const unmodified = descriptor && unmodifiedOf(descriptor);
+      return unmodified && !unmodified.preserves.includes(what) ? [node.id] : [];
     });
   return [...lostAttributes(definition, graph, losing('metadata')), ...lostTimes(definition, losing('ingress-time'))];
 }

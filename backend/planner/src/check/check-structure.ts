@@ -28,9 +28,11 @@ export function checkReferences(
     if (!descriptor) {
       problems.push(error('unknown-nf', `/nodes/${i}/nf`, `the catalogue has no NF "${node.nf}"`, at));
     } else if (!defaultImplementation(descriptor)) {
-      problems.push(
-        error('unknown-nf', `/nodes/${i}/nf`, `"${node.nf}" has no implementation that the servers can run`, at),
-      );
+      const lack =
+        descriptor.implementations.length === 0
+          ? 'runs in containers alone, which no server offers'
+          : 'has no implementation that the servers can run';
+      problems.push(error('unknown-nf', `/nodes/${i}/nf`, `"${node.nf}" ${lack}`, at));
     }
   });
   const edgeIds = new Set<string>();

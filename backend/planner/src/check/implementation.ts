@@ -1,4 +1,4 @@
-import type { Implementation, LegacyProgram, NfDescriptor } from '@orrery/contract';
+import type { ContainerImage, Implementation, LegacyProgram, NfDescriptor } from '@orrery/contract';
 
 type SoftwareDriver = 'engine' | 'process';
 type SoftwareImplementation = Implementation & { driver: SoftwareDriver };
@@ -18,6 +18,18 @@ export function softwareImplementation(
 export function programOf(descriptor: Pick<NfDescriptor, 'implementations'>): LegacyProgram | null {
   const software = softwareImplementation(descriptor);
   return (software?.driver === 'process' && software.program) || null;
+}
+
+/** What runs an NF that knows nothing of Orrery: a program or an image; `null` for an NF of ours. */
+export function unmodifiedOf(
+  descriptor: Pick<NfDescriptor, 'implementations'>,
+): Pick<LegacyProgram, 'forwarding' | 'preserves'> | null {
+  return programOf(descriptor) ?? imageOf(descriptor);
+}
+
+/** The image that containers of the NF run; `null` where they run something else. */
+export function imageOf({ implementations }: Pick<NfDescriptor, 'implementations'>): ContainerImage | null {
+  return implementations.find(({ driver, image }) => driver === 'container' && image)?.image ?? null;
 }
 
 /** The implementation that a server with containers can run; `null` when there is none. */

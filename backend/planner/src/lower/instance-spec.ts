@@ -1,6 +1,6 @@
 import { type Instance, type InstanceSpec, isPlanned, type Target } from '@orrery/contract';
 import { indexDescriptors } from '../check/attributes.js';
-import { effectiveConfig, programOf } from '../check/implementation.js';
+import { effectiveConfig, imageOf, programOf } from '../check/implementation.js';
 import { sortAddresses } from './addresses.js';
 import type { ChainToLower } from './input.js';
 import type { Outputs } from './outputs.js';
@@ -10,6 +10,7 @@ export function instanceSpec(input: ChainToLower, instance: Instance, outputs: O
   const { chain, layout } = input;
   const descriptor = indexDescriptors(input.descriptors).get(instance.nf)!;
   const program = ['process', 'container'].includes(instance.driver) ? programOf(descriptor) : null;
+  const image = instance.driver === 'container' ? imageOf(descriptor) : null;
   return {
     id: instance.id,
     chain_id: chain.chain_id,
@@ -21,6 +22,7 @@ export function instanceSpec(input: ChainToLower, instance: Instance, outputs: O
     ...(isPlanned(chain.schedule) ? { queued: false } : {}),
     config: configOf(input, instance, descriptor),
     ...(program ? { program } : {}),
+    ...(image ? { image } : {}),
     metadata: Object.fromEntries(
       descriptor.attributes.flatMap(({ name }) => {
         const field = layout.get(`${instance.node_id}.${name}`);

@@ -69,8 +69,8 @@ export function hostsOf(
   { boards, servers }: Infrastructure,
   { container_servers, program_servers = container_servers, legacy_nfs = {} }: Offers,
   abilities: Abilities,
-  /** NFs that are unmodified programs. */
-  programs: ReadonlySet<string>,
+  /** NFs that are unmodified programs, and those whose containers run an image. */
+  { programs, images = new Set() }: { programs: ReadonlySet<string>; images?: ReadonlySet<string> },
   planned: ReadonlySet<string> = new Set(),
 ): (Hosts | null)[] {
   const those = (ids: readonly string[]) => new Set(servers.flatMap(({ id }, bin) => (ids.includes(id) ? [bin] : [])));
@@ -89,8 +89,11 @@ export function hostsOf(
   const ids = servers.map(({ id }) => id);
   const runs = (id: string, nf: string) => legacy_nfs[id]?.includes(nf) ?? true;
   const contained = (nf: string): Hosts => {
-    const able = container_servers.filter((id) => program_servers.includes(id) && runs(id, nf));
-    return { bins: those(able), lack: `container runtime, permission and programs for ${nf}` };
+    const able = container_servers.filter((id) => (images.has(nf) || program_servers.includes(id)) && runs(id, nf));
+    return {
+      bins: those(able),
+      lack: `container runtime, permission and ${images.has(nf) ? 'image' : 'programs'} for ${nf}`,
+    };
   };
   const legacy = (nf: string): Hosts | null => {
     const able = ids.filter((id) => runs(id, nf));
@@ -103,7 +106,7 @@ export function hostsOf(
     if (node.board) return beside.get(node.board.board)!;
     if (node.driver === 'process') return legacy(node.nf);
     if (node.driver !== 'container') return null;
-    return programs.has(node.nf) ? contained(node.nf) : containers;
+    return programs.has(node.nf) || images.has(node.nf) ? contained(node.nf) : containers;
   });
 }
 

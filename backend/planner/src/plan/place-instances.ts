@@ -1,6 +1,6 @@
 import type { InstanceGraph, Plan, PlanOptions } from '@orrery/contract';
 import { improving, inTime } from '../budget.js';
-import { programOf } from '../check/implementation.js';
+import { imageOf, programOf } from '../check/implementation.js';
 import { plannedChains } from '../check/planned-chains.js';
 import { type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js';
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
@@ -58,7 +58,8 @@ export function placeInstances(
   const { chains, base, infrastructure, abilities = {}, budget } = input;
   const { bins } = about;
   const programs = new Set(input.descriptors.filter((it) => programOf(it) !== null).map(({ id }) => id));
-  const hosts = hostsOf(graph, infrastructure, input, abilities, programs, plannedChains(chains));
+  const images = new Set(input.descriptors.filter((it) => imageOf(it) !== null).map(({ id }) => id));
+  const hosts = hostsOf(graph, infrastructure, input, abilities, { programs, images }, plannedChains(chains));
   const problem = problemOf(graph, bins, table, hosts);
   const pinned = runningPlaces(graph, base, infrastructure);
   const bounded = chains.some(({ definition }) => definition.slos.some(({ kind }) => kind === 'latency'));

@@ -1,5 +1,5 @@
 import { type Instance, type NfDescriptor, nfInstances, type Plan } from '@orrery/contract';
-import { programOf } from '../check/implementation.js';
+import { unmodifiedOf } from '../check/implementation.js';
 import { grouped } from '../grouped.js';
 import { predecessorsByMove } from './succession.js';
 
@@ -28,7 +28,7 @@ export function migrationsBetween(
   instances: readonly Instance[],
   descriptors: readonly NfDescriptor[],
 ): Plan['migrations'] {
-  const movable = descriptors.filter((it) => it.state.kind !== 'none' && programOf(it) === null);
+  const movable = descriptors.filter((it) => it.state.kind !== 'none' && unmodifiedOf(it) === null);
   const stateful = new Set(movable.map(({ id }) => id));
   const running = new Map(nfInstances(base?.graph).map((instance) => [instance.id, instance]));
   const before = predecessors(base, instances);

@@ -3,6 +3,7 @@ import type {
   AgentMethod,
   ApplicationsSpec,
   BoardDescription,
+  ContainerImage,
   EngineAbility,
   InstanceSpec,
   JoinToken,
@@ -48,6 +49,8 @@ export interface NodeFleet {
   containsPrograms(node: string): boolean;
   /** Which programs the server runs as NFs, as reported at the agent's last connection; null: it has not said. */
   legacyNfsOf(node: string): AgentCapabilities['legacy_nfs'] | null;
+  /** Why its containers cannot run an image, by the agent's last connection; null: nothing is known that speaks against it. */
+  imageLackOf(node: string, image: ContainerImage, isOfUser: boolean): string | null;
   /** Worker threads of the node's engine, as reported at the agent's last connection; null: not reported. */
   workersOf(node: string): number | null;
   /** What the node's engine can run besides NFs, as reported at the agent's last connection. */

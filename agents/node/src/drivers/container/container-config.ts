@@ -18,8 +18,7 @@ const UNPRIVILEGED = '65534:65534';
  * The NF that needs most has 301 MiB while it builds another configuration beside a full table of the largest size
  * (NAT, 1,048,576 flows).
  */
-export const MEMORY_MIB = 512;
-const MEMORY_BYTES = MEMORY_MIB * 1024 * 1024;
+const MEMORY_BYTES = 512 * 1024 * 1024;
 const NANO_CPUS = 1e9;
 /** Of an NF of the engine. */
 export const NF_LIMITS: Limits = { cpus: NANO_CPUS / 1e9, memory_bytes: MEMORY_BYTES, processes: 16 };
@@ -28,19 +27,19 @@ export const PROGRAM_LIMITS: Limits = { ...NF_LIMITS, processes: 256 };
 /** Counts as memory. */
 const SHARED_MEMORY_BYTES = 64 * 1024 * 1024;
 
-interface Common {
+export interface Common {
   image: string;
   node: string;
   instance_id: string;
 }
 
-const common = ({ image, node, instance_id }: Common) => ({
+export const common = ({ image, node, instance_id }: Common) => ({
   Image: image,
   Labels: { [NODE_LABEL]: node, [INSTANCE_LABEL]: instance_id },
 });
 
 /** Leaves it nothing to write to: no volume, no shared memory, a bounded log. */
-const confined = {
+export const confined = {
   CapDrop: ['ALL'],
   ReadonlyRootfs: true,
   IpcMode: 'none',
@@ -52,7 +51,7 @@ const confined = {
   LogConfig: { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } },
 };
 
-const bind = (source: string, target: string, readOnly: boolean) => ({
+export const bind = (source: string, target: string, readOnly: boolean) => ({
   Type: 'bind',
   Source: source,
   Target: target,

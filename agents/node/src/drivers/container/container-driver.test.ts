@@ -131,11 +131,15 @@ it('offers containers once Docker responds until it has been unreachable for a w
     available: false,
     detail: expect.stringContaining('Docker does not answer'),
     programs: true,
+    images: [],
   });
   expect(changes()).toBe(1);
   await docker.listen();
   await isThere(driver);
-  expect([driver.offer, driver.nfs]).toEqual([{ available: true, detail: 'Docker 24.0.7', programs: true }, ['nat']]);
+  expect([driver.offer, driver.nfs]).toEqual([
+    { available: true, detail: 'Docker 24.0.7', programs: true, images: [] },
+    ['nat'],
+  ]);
   await isSwept(docker);
   const before = changes();
   const began_ms = Date.now();

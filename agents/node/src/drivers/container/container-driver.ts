@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentCapabilities, FlowImport, InstanceSpec } from '@orrery/contract';
+import { type AgentCapabilities, type FlowImport, type InstanceSpec, MAX_IMAGES } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import { log } from '../../platform/log.js';
@@ -20,8 +20,10 @@ import { ContainerRunner } from './container-runner.js';
 import { type Contained, ContainerRunners, isNf } from './container-runners.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { DockerHost, type ProbeTiming } from './docker-host.js';
+import { ImageStore } from './image-store.js';
 import { NFS_FOLDER } from './nf-folder.js';
 import { NfImage } from './nf-image.js';
+import { UserImages } from './user-images.js';
 
 interface ContainerOptions {
   node: string;
@@ -46,6 +48,8 @@ type Instance = HostedInstances<Contained>['all'][number];
 const READ_LIMIT_MS = 100;
 const SWEEP_PAUSE_MS = 30_000;
 const DETAIL_LIMIT_CHARS = 1000;
+/** Source of CPU time and memory. */
+const MEASURED_BY = 'Docker Engine API (control groups)';
 
 /** If Docker goes away during a request, the request is repeated on its return. */
 const ignore = () => undefined;
@@ -79,13 +83,15 @@ export class ContainerDriver implements HostedDriver {
       up: () => this.up(),
       lost: (why: string) => this.lost(why),
       absent: (why: string) => this.absent(why),
+      images: () => this.imagesChanged(),
       death: (death: ContainerDeath) => this.onDeath(death),
     };
     this.host = new DockerHost(this.docker, new NfImage(nf_image), node, listener, absence_ms, probe);
     const folder = join(run_dir, NFS_FOLDER);
     const onLeft = (name: string, error: Error) => this.onLeft(name, error);
     this.runner = new ContainerRunner(this.host, node, folder, heartbeat, onLeft);
-    const housing = new ContainerHousing(this.host, programs, node, folder, onLeft);
+    const images = new UserImages(new ImageStore(this.docker, node), this.docker, () => this.onChange());
+    const housing = new ContainerHousing(this.host, programs, images, node, folder, onLeft);
     this.programs = new ProgramRunner(programs, housing, heartbeat);
     const runners = new ContainerRunners(this.runner, this.programs, programs);
     this.instances = new HostedInstances<Contained>(runners, folder, emit, onChange);
@@ -103,7 +109,8 @@ export class ContainerDriver implements HostedDriver {
   /** Whether containers can be started, with the Docker version or why not. */
   get offer(): NonNullable<AgentCapabilities['containers']> {
     const { available, detail } = this.host;
-    return { available, detail: detail.slice(0, DETAIL_LIMIT_CHARS), programs: true };
+    const images = this.host.images.slice(0, MAX_IMAGES);
+    return { available, detail: detail.slice(0, DETAIL_LIMIT_CHARS), programs: true, images };
   }
 
   /**
@@ -185,9 +192,14 @@ export class ContainerDriver implements HostedDriver {
     const instance = this.instances.get(instanceId);
     const { restarts, running } = instance;
     const { nf } = containerNames(this.options.node, instanceId);
+    const image = this.options.programs.imageOf(instance.record);
     const found = await this.docker.inspect(nf).catch(() => null);
     const cpu_share = this.figures(instanceId)?.cpu_share ?? null;
-    const container = { id: found?.id ?? null, restarts, cpu_share, memory_bytes: await this.memoryOf(nf) };
+    const container = {
+      ...{ id: found?.id ?? null, restarts, ends: instance.ends_counted },
+      ...{ cpu_share, memory_bytes: await this.memoryOf(nf), measured_by: MEASURED_BY },
+      ...(image ? { image: image.reference, image_id: found?.image ?? null, health: found?.health ?? null } : {}),
+    };
     return { ...(await this.programs.stateOf(instance, running && !isNf(running) ? running : null)), container };
   }
 
@@ -215,6 +227,13 @@ export class ContainerDriver implements HostedDriver {
         .then(() => instance.retry())
         .catch(ignore);
     void this.sweep();
+    this.onChange();
+  }
+
+  /** What was missing may have been built or loaded. */
+  private imagesChanged(): void {
+    for (const instance of this.instances.all)
+      if (this.options.programs.imageOf(instance.record)) void instance.retry();
     this.onChange();
   }
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../platform/monotonic.js';
 import { readable } from '../../platform/readable.js';
-import { MEMORY_MIB } from './container-config.js';
 import type { Container, DockerClient } from './docker-client.js';
 
 /** A longer one would leave no room for the reason. */
@@ -11,9 +10,14 @@ const DEATH_LIMIT_MS = 3000;
 const DEATH_POLL_MS = 50;
 
 /** How a container ended, with the last line that it wrote. */
-export async function howItEnded(docker: DockerClient, { id, exit_code, out_of_memory }: Container): Promise<string> {
+export async function howItEnded(
+  docker: DockerClient,
+  { id, exit_code, out_of_memory, memory_limit_bytes }: Container,
+): Promise<string> {
   const said = (await docker.logs(id, 1).catch(() => [])).map((line) => readable(line, SAID_CHARS));
-  const code = out_of_memory ? `it took more than ${MEMORY_MIB} MiB of memory` : `exit code ${exit_code}`;
+  const code = out_of_memory
+    ? `it took more than ${Math.round(memory_limit_bytes / 2 ** 20)} MiB of memory`
+    : `exit code ${exit_code}`;
   return `the container ended: ${[code, ...said].join(': ')}`;
 }
 

@@ -10,6 +10,7 @@ import { Programs } from '../legacy/programs.js';
 import { stemOf } from '../veth-names.js';
 import { ContainerHousing } from './container-housing.js';
 import type { DockerHost } from './docker-host.js';
+import type { UserImages } from './user-images.js';
 
 const ID = 'web.proxy.0';
 /** Docker's ID of a container is in the control groups of its processes. */
@@ -43,7 +44,8 @@ function setUp(command = ['sleep', '600'], lastWords = 'last words', endsAtOnce 
   };
   onTestFinished(() => void child?.kill('SIGKILL'));
   const host = { docker, looked: Promise.resolve(), provideImage: async () => 'i' } as unknown as DockerHost;
-  const make = () => new ContainerHousing(host, new Programs([], true), 'n1', folder, () => undefined);
+  const make = () =>
+    new ContainerHousing(host, new Programs([], true), {} as UserImages, 'n1', folder, () => undefined);
   return { housing: make(), make, asked, folder, end: () => child?.kill('SIGKILL') };
 }
 
@@ -91,5 +93,9 @@ it('keeps the files that a container sees apart from those of the agent', () => 
     nf_dir: null,
   });
   expect(housing.folders(ID, '/opt/http-proxy').nf_dir).toBe('/nf');
-  expect([housing.has('sh'), housing.has('/opt/no/such'), housing.has('/root/x')]).toEqual([true, false, false]);
+  expect([housing.has(housed, 'sh'), housing.has(housed, '/opt/no/such'), housing.has(housed, '/root/x')]).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });

@@ -4,18 +4,20 @@ import { groupOf, type Limits } from '../../platform/cgroup.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
 import { fileLimitOf } from '../legacy/disk-use.js';
 import { nameFileLimit } from '../legacy/file-limit.js';
-import type { Housed, Housing, ProgramFolders } from '../legacy/housing.js';
-import { type Entry, isInstalled } from '../legacy/namespace-commands.js';
+import type { Housed, Housing, ProgramFolders, Signs } from '../legacy/housing.js';
+import { type Entry, inNamespace, isInstalled } from '../legacy/namespace-commands.js';
 import { NetworkNamespace } from '../legacy/network-namespace.js';
 import type { Programs } from '../legacy/programs.js';
 import { DriverError } from '../nf-driver.js';
 import { stemOf, vethLinks } from '../veth-names.js';
-import { PROGRAM_LIMITS, programConfig, programHolderConfig } from './container-config.js';
+import { type Common, holderConfig, PROGRAM_LIMITS, programConfig, programHolderConfig } from './container-config.js';
 import { endedContainer, howItEnded } from './container-end.js';
 import { type ContainerNames, containerNames } from './container-names.js';
 import type { DockerHost } from './docker-host.js';
 import { ownPid } from './docker-trial.js';
+import { imageSigns } from './image-signs.js';
 import { isSeen, NF_FILES, PROGRAM_FILES, PROGRAM_PATH, type ProgramView } from './program-view.js';
+import type { UserImages } from './user-images.js';
 
 /** A program that ends so soon cannot be used as it is configured. */
 const SETTLED_MS = 200;
@@ -33,6 +35,7 @@ export class ContainerHousing implements Housing {
   constructor(
     private readonly host: DockerHost,
     private readonly programs: Programs,
+    private readonly images: UserImages,
     private readonly node: string,
     private readonly folder: string,
     /** Called with a container that no longer has an instance and could not be removed. */
@@ -45,7 +48,8 @@ export class ContainerHousing implements Housing {
   }
 
   /** What it sees of the host is where the host has it. */
-  has(program: string): boolean {
+  has({ record }: Housed, program: string): boolean {
+    if (this.programs.imageOf(record)) return true;
     return isSeen(program) && (program.startsWith(`${NF_FILES}/`) || isInstalled(program, PROGRAM_PATH));
   }
 
@@ -63,7 +67,10 @@ export class ContainerHousing implements Housing {
     await docker.remove(nf);
     await docker.remove(holder);
     const of = { image, node: this.node, instance_id };
-    await docker.start(await docker.create(holder, programHolderConfig(of, this.viewOf(housed))));
+    const config = this.programs.imageOf(housed.record)
+      ? holderConfig(of)
+      : programHolderConfig(of, this.viewOf(housed));
+    await docker.start(await docker.create(holder, config));
     const process = await this.processOf(instance_id, 'holder');
     if (!process) throw new DriverError('the holder of the network namespace ended at once', instance_id);
     return NetworkNamespace.heldBy(process, vethLinks(instance_id));
@@ -83,20 +90,53 @@ export class ContainerHousing implements Housing {
     return DetachedProcess.adopt(this.processFiles(instanceId, 'nf'));
   }
 
-  async spawn(housed: Housed, _namespace: NetworkNamespace, command: readonly string[]): Promise<DetachedProcess> {
+  /** Images of users are there before anything is made; without one, no interfaces and no containers are. */
+  async provide({ record }: Housed): Promise<void> {
+    const image = this.programs.imageOf(record);
+    await this.host.looked;
+    if (image) await this.images.provide(record, image);
+  }
+
+  progress(instanceId: string): string | null {
+    return this.images.progress(instanceId);
+  }
+
+  abandon(instanceId: string): void {
+    this.images.abandon(instanceId);
+  }
+
+  signs({ record }: Housed, { pid }: DetachedProcess): Signs | null {
+    const image = this.programs.imageOf(record);
+    return image ? imageSigns(this.host.docker, this.namesOf(record.instance_id).nf, pid, image.health) : null;
+  }
+
+  async spawn(housed: Housed, namespace: NetworkNamespace, command: readonly string[]): Promise<DetachedProcess> {
     const { instance_id } = housed.record;
     const { nf, holder } = this.namesOf(instance_id);
-    const image = await this.host.provideImage();
-    const { docker } = this.host;
-    await docker.remove(nf);
-    const of = { image, node: this.node, instance_id };
-    const config = programConfig(of, holder, this.viewOf(housed), command, fileLimitOf(housed.program));
-    await docker.start(await docker.create(nf, config));
+    const image = this.programs.imageOf(housed.record);
+    const of = { node: this.node, instance_id };
+    await this.host.docker.remove(nf);
+    if (image) {
+      await inNamespace(namespace.pid, 'ip', 'link', 'set', 'dev', 'lo', 'up');
+      await this.images.start(nf, holder, {
+        of,
+        image,
+        config: housed.record.config,
+        files: this.filesOf(instance_id),
+      });
+    } else await this.startProgram({ ...of, image: await this.host.provideImage() }, housed, command);
     const process = await this.processOf(instance_id, 'nf');
     const ended = process ? await Promise.race([process.ended, sleep(SETTLED_MS, null)]) : 'it is gone';
     if (process && ended === null) return process;
-    const told = `${command[0]} ended at once: ${await this.explain(instance_id, ended!)}`;
+    const told = `${command[0] ?? image?.reference} ended at once: ${await this.explain(instance_id, ended!)}`;
     throw new DriverError(nameFileLimit(told, fileLimitOf(housed.program)), instance_id);
+  }
+
+  private async startProgram(of: Common, housed: Housed, command: readonly string[]): Promise<void> {
+    const { docker } = this.host;
+    const { nf, holder } = this.namesOf(of.instance_id);
+    const config = programConfig(of, holder, this.viewOf(housed), command, fileLimitOf(housed.program));
+    await docker.start(await docker.create(nf, config));
   }
 
   async explain(instanceId: string, how: string): Promise<string> {
@@ -107,12 +147,13 @@ export class ContainerHousing implements Housing {
 
   /** What Docker cannot remove now is removed later. */
   async clear(instanceId: string): Promise<void> {
+    this.images.forget(instanceId);
     const names = Object.values(this.namesOf(instanceId));
     await Promise.all(names.map((name) => this.host.docker.remove(name).catch((error) => this.onLeft(name, error))));
   }
 
-  limits(): Partial<Limits> {
-    return PROGRAM_LIMITS;
+  limits({ record }: Housed): Partial<Limits> {
+    return this.programs.imageOf(record)?.limits ?? PROGRAM_LIMITS;
   }
 
   async log(instanceId: string, lines: number): Promise<string> {

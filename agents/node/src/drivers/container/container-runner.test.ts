@@ -3,7 +3,10 @@ import { HEARTBEAT } from '../../platform/heartbeat.js';
 import { ContainerRunner } from './container-runner.js';
 import type { DockerHost } from './docker-host.js';
 
-const ended = { id: 'c', image: 'i', running: false, pid: 0, exit_code: 137, out_of_memory: false };
+const ended = {
+  ...{ id: 'c', image: 'i', running: false, pid: 0, exit_code: 137, out_of_memory: false },
+  ...{ memory_limit_bytes: 512 * 2 ** 20, paused: false, health: null },
+};
 
 it.each([
   [{}, 'the container ended: exit code 137: last words', false],

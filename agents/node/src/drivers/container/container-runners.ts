@@ -57,6 +57,14 @@ export class ContainerRunners implements Runner<Contained> {
     this.arePrograms.delete(instanceId);
   }
 
+  progress(instanceId: string): string | null {
+    return this.runner.progress(instanceId);
+  }
+
+  abandon(instanceId: string): void {
+    this.runner.abandon(instanceId);
+  }
+
   private isProgram(record: InstanceRecord): boolean {
     return this.programs.of(record) !== undefined;
   }

@@ -11,6 +11,27 @@ export interface Container {
   pid: number;
   exit_code: number;
   out_of_memory: boolean;
+  /** What it may have at most; 0: no limit of its own. */
+  memory_limit_bytes: number;
+  /** Frozen by somebody: its processes do nothing. */
+  paused: boolean;
+  /** As Docker's own check of its health finds it; null: it has none. */
+  health: ContainerCheck | null;
+}
+
+export interface ContainerCheck {
+  status: 'starting' | 'healthy' | 'unhealthy';
+  /** In a row. */
+  failures: number;
+  /** What the last check said. */
+  said: string;
+}
+
+export interface FoundImage {
+  id: string;
+  /** Whether it says how its health is checked, and what it runs. */
+  has_check: boolean;
+  has_command: boolean;
 }
 
 export interface ContainerUsage {
@@ -32,8 +53,29 @@ const Version = z.object({
 const Inspected = z.object({
   Id: z.string(),
   Image: z.string(),
-  State: z.object({ Running: z.boolean(), Pid: z.int(), ExitCode: z.int(), OOMKilled: z.boolean() }),
+  HostConfig: z.object({ Memory: z.int().default(0) }).default({ Memory: 0 }),
+  State: z.object({
+    Running: z.boolean(),
+    Pid: z.int(),
+    ExitCode: z.int(),
+    OOMKilled: z.boolean(),
+    Paused: z.boolean().default(false),
+    Health: z
+      .object({
+        Status: z.string(),
+        FailingStreak: z.int().default(0),
+        Log: z.array(z.object({ Output: z.string().default('') })).nullish(),
+      })
+      .nullish(),
+  }),
 });
+const CHECKS = ['starting', 'healthy', 'unhealthy'] as const;
+const Words = z.array(z.string()).nullish();
+const ImageFound = z.object({
+  Id: z.string(),
+  Config: z.object({ Healthcheck: z.object({ Test: Words }).nullish(), Cmd: Words, Entrypoint: Words }).nullish(),
+});
+const NamedImages = z.array(z.object({ RepoTags: Words, RepoDigests: Words, Created: z.number().default(0) }));
 const Listed = z.array(
   z.object({ Id: z.string(), Names: z.array(z.string()), Labels: z.record(z.string(), z.string()) }),
 );
@@ -50,6 +92,8 @@ const EVENT_LIMIT_CHARS = 1024 * 1024;
 const PING_LIMIT_MS = 3000;
 const START_LIMIT_MS = 30_000;
 const IMPORT_LIMIT_MS = 60_000;
+/** For Docker to have asked the registry. */
+const PULL_BEGIN_LIMIT_MS = 60_000;
 
 /**
  * The part of the Docker Engine API that the agent needs, over its unix socket. Rejects with DockerRefusal or
@@ -77,6 +121,31 @@ export class DockerClient {
 
   async hasImage(reference: string): Promise<boolean> {
     return (await this.absentIsNull(this.get(`/images/${reference}/json`))) !== null;
+  }
+
+  async findImage(reference: string): Promise<FoundImage | null> {
+    const answer = await this.absentIsNull(this.get(`/images/${reference}/json`));
+    if (!answer) return null;
+    const { Id: id, Config } = ImageFound.parse(parse(answer));
+    const check = Config?.Healthcheck?.Test?.[0] ?? 'NONE';
+    const has_command = (Config?.Cmd?.length ?? 0) + (Config?.Entrypoint?.length ?? 0) > 0;
+    return { id, has_check: check !== 'NONE', has_command };
+  }
+
+  /** Names of all images, newest first: by tag and by digest. */
+  async imageNames(): Promise<string[]> {
+    const images = NamedImages.parse(parse(await this.get('/images/json')));
+    return images
+      .sort((a, b) => b.Created - a.Created)
+      .flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])])
+      .filter((name) => !name.includes('<none>'));
+  }
+
+  /** The lines in which Docker tells of a pull as it goes on. It gives up when the stream is destroyed. */
+  pull(name: string, version: string): Promise<IncomingMessage> {
+    const query = new URLSearchParams({ fromImage: name, tag: version });
+    const path = `/${this.version}/images/create?${query}`;
+    return openStream(this.socket, { method: 'POST', path, limit_ms: PULL_BEGIN_LIMIT_MS });
   }
 
   async images(by: { reference: string } | { label: string }): Promise<{ id: string; tags: string[] }[]> {
@@ -123,18 +192,27 @@ export class DockerClient {
     await this.post(`/containers/${id}/start`);
   }
 
+  /** Kills its processes, also while it is paused. One that does not run counts as killed. */
+  async kill(id: string): Promise<void> {
+    await this.post(`/containers/${id}/kill`).catch((error) => {
+      if (!(error instanceof DockerRefusal && [404, 409].includes(error.status))) throw error;
+    });
+  }
+
   /** Kills it if it runs. One that does not exist counts as removed. */
   async remove(id: string): Promise<void> {
     const path = `/${this.version}/containers/${id}?force=true&v=true`;
     await this.absentIsNull(callDocker(this.socket, { method: 'DELETE', path, limit_ms: START_LIMIT_MS }));
   }
 
-  async inspect(id: string): Promise<Container | null> {
-    const answer = await this.absentIsNull(this.get(`/containers/${id}/json`));
+  async inspect(id: string, limit_ms?: number): Promise<Container | null> {
+    const answer = await this.absentIsNull(this.get(`/containers/${id}/json`, limit_ms));
     if (!answer) return null;
-    const { Id, Image, State } = Inspected.parse(parse(answer));
-    const { Running: running, Pid: pid, ExitCode: exit_code, OOMKilled: out_of_memory } = State;
-    return { id: Id, image: Image, running, pid, exit_code, out_of_memory };
+    const { Id, Image, HostConfig, State } = Inspected.parse(parse(answer));
+    const { Running: running, Pid: pid, ExitCode: exit_code, OOMKilled: out_of_memory, Paused: paused } = State;
+    const memory_limit_bytes = HostConfig.Memory;
+    const health = checkOf(State.Health);
+    return { id: Id, image: Image, running, pid, exit_code, out_of_memory, memory_limit_bytes, paused, health };
   }
 
   /** Containers with a label, including stopped ones. */
@@ -181,8 +259,8 @@ export class DockerClient {
     return stream;
   }
 
-  private get(path: string): Promise<Buffer> {
-    return callDocker(this.socket, { method: 'GET', path: `/${this.version}${path}` });
+  private get(path: string, limit_ms?: number): Promise<Buffer> {
+    return callDocker(this.socket, { method: 'GET', path: `/${this.version}${path}`, limit_ms });
   }
 
   private post(path: string, body?: unknown): Promise<Buffer> {
@@ -200,6 +278,12 @@ export class DockerClient {
 function readDeath(line: string): ContainerDeath {
   const { id, Actor } = Death.parse(JSON.parse(line));
   return { id, labels: Actor.Attributes };
+}
+
+function checkOf(health: z.infer<typeof Inspected>['State']['Health']): ContainerCheck | null {
+  const status = CHECKS.find((one) => one === health?.Status);
+  if (!health || !status) return null;
+  return { status, failures: health.FailingStreak, said: health.Log?.at(-1)?.Output ?? '' };
 }
 
 const parse = (answer: Buffer): unknown => JSON.parse(answer.toString('utf8'));

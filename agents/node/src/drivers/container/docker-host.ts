@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { type BackoffLimits, backoffMs } from '../../platform/backoff.js';
 import { log } from '../../platform/log.js';
 import { DriverError } from '../nf-driver.js';
@@ -23,6 +24,9 @@ export interface ProbeTiming {
 
 export const PROBE: ProbeTiming = { every_ms: 2000, limit_ms: 3000 };
 
+/** Images come seldom, and a list of many costs more than a sign of life: it is asked for with every fifth. */
+const IMAGES_EACH = 5;
+
 interface DockerListener {
   /** Docker is available (again); what happened to containers in the meantime is unknown. */
   up(): void;
@@ -31,6 +35,8 @@ interface DockerListener {
   /** The reason for its absence has changed. */
   absent(why: string): void;
   death(death: ContainerDeath): void;
+  /** Docker has other images than before. */
+  images(): void;
 }
 
 /**
@@ -40,6 +46,8 @@ export class DockerHost {
   /** Resolves after the first attempt to connect. */
   readonly looked: Promise<void>;
   private onLooked!: () => void;
+  /** Names of the images that Docker has, newest first. */
+  images: readonly string[] = [];
   private image: string | null = null;
   private has: readonly string[] = [];
   private version = '';
@@ -51,6 +59,7 @@ export class DockerHost {
   private timer: NodeJS.Timeout | null = null;
   private lossTimer: NodeJS.Timeout | null = null;
   private probeTimer: NodeJS.Timeout | null = null;
+  private probes = 0;
   private stopped = false;
 
   constructor(
@@ -106,6 +115,7 @@ export class DockerHost {
         .removeOthers(this.docker, image)
         .catch((error) => log('warning', `old images: ${error.message}`));
       this.listen(await this.docker.watchDeaths(this.label, (death) => this.listener.death(death)));
+      await this.lookForImages();
       this.present(image);
     } catch (error) {
       this.absent((error as Error).message, error instanceof DockerAway ? AWAY : UNFIT);
@@ -117,6 +127,14 @@ export class DockerHost {
     this.stopped = true;
     for (const timer of [this.timer, this.lossTimer, this.probeTimer]) if (timer) clearTimeout(timer);
     this.stream?.destroy();
+  }
+
+  /** Without an answer, those of the last one count. */
+  private async lookForImages(): Promise<void> {
+    const now = await this.docker.imageNames().catch(() => this.images);
+    if (isDeepStrictEqual(now, this.images)) return;
+    this.images = now;
+    if (this.offered) this.listener.images();
   }
 
   /** Once, not after each short outage. */
@@ -150,8 +168,13 @@ export class DockerHost {
     const { stream } = this;
     this.probeTimer = setTimeout(async () => {
       const error = await this.docker.probe(this.probe.limit_ms).catch((error: unknown) => error);
-      if (this.stopped || this.stream === null || this.stream !== stream) return;
-      if (!(error instanceof DockerAway)) return this.watch();
+      const isOver = () => this.stopped || this.stream !== stream;
+      if (isOver() || stream === null) return;
+      if (!(error instanceof DockerAway)) {
+        if (++this.probes % IMAGES_EACH === 0) await this.lookForImages();
+        if (!isOver()) this.watch();
+        return;
+      }
       this.absent(error.message, AWAY);
       stream.destroy();
     }, this.probe.every_ms).unref();

@@ -5,6 +5,15 @@ import type { DockerClient } from '../container/docker-client.js';
 import { HostHousing } from '../process/host-housing.js';
 import { nameFileLimit } from './file-limit.js';
 
+const ENDED = {
+  id: 'x',
+  image: 'i',
+  running: false,
+  pid: 0,
+  memory_limit_bytes: 512 * 2 ** 20,
+  paused: false,
+  health: null,
+};
 const LIMIT_BYTES = 64 * 2 ** 20;
 
 async function told({ housing, how, said }: EndingExample): Promise<string> {
@@ -12,7 +21,7 @@ async function told({ housing, how, said }: EndingExample): Promise<string> {
   if (housing === 'process') return new HostHousing('/none').explain('web.nf.0', text);
   const docker = { logs: async () => (said === undefined ? [] : [said]) } as unknown as DockerClient;
   const exit_code = typeof how !== 'string' && 'exit_code' in how ? how.exit_code : 137;
-  const container = { id: 'x', image: 'i', running: false, pid: 0, exit_code, out_of_memory: how === 'out of memory' };
+  const container = { ...ENDED, exit_code, out_of_memory: how === 'out of memory' };
   return howItEnded(docker, container);
 }
 

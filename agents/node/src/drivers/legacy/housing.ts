@@ -1,9 +1,11 @@
 import type { LegacyProgram } from '@orrery/contract';
 import type { Limits } from '../../platform/cgroup.js';
 import type { DetachedProcess } from '../../platform/detached-process.js';
+import type { HeartbeatTiming } from '../../platform/heartbeat.js';
 import type { InstanceRecord } from '../hosted-instance.js';
 import type { Entry } from './namespace-commands.js';
 import type { NetworkNamespace } from './network-namespace.js';
+import type { AskReport } from './program-report.js';
 
 /** Folders of an instance. */
 export interface ProgramFolders {
@@ -21,12 +23,28 @@ export interface Housed {
   program: LegacyProgram;
 }
 
+/** What the health of a program is known by. */
+export interface Signs {
+  ask: AskReport;
+  timing: HeartbeatTiming;
+  /** Packets come when it has answered for the first time, which it has to in this time; null: at once. */
+  first: { limit_ms: number; lack: string } | null;
+  /** Ends what a signal does not reach. Absent: one does. */
+  kill?(): Promise<void>;
+}
+
 /** What surrounds the programs of legacy NFs: a network namespace of the host, or a container. */
 export interface Housing {
   readonly kind: 'process' | 'container';
   folders(instanceId: string, nfDirectory: string | null): ProgramFolders;
+  /** Provides what it needs before anything is made. Absent: nothing. */
+  provide?(housed: Housed): Promise<void>;
+  /** How far that is, in words; null: it is not under way. */
+  progress?(instanceId: string): string | null;
+  /** Gives up what is under way. */
+  abandon?(instanceId: string): void;
   /** Whether its commands can run a program, which is given by its name or its absolute path. */
-  has(program: string): boolean;
+  has(housed: Housed, program: string): boolean;
   /** The namespace of an instance whose holder still runs, whoever made it. */
   held(instanceId: string): NetworkNamespace | null;
   /** With new interfaces, whose engine's ends stay down, in place of what is left of an earlier one. */
@@ -39,12 +57,14 @@ export interface Housing {
   running(instanceId: string): DetachedProcess | null;
   /** Resolves once it has not ended at once. */
   spawn(housed: Housed, namespace: NetworkNamespace, command: readonly string[]): Promise<DetachedProcess>;
+  /** What the health of a program is known by besides its reports; null or absent: nothing. */
+  signs?(housed: Housed, program: DetachedProcess): Signs | null;
   /** How a program ended, in words; `how`: as far as its process tells. */
   explain(instanceId: string, how: string): Promise<string>;
   /** Removes what is left when namespace and program are gone. */
   clear(instanceId: string): Promise<void>;
   /** The limits that hold for a program. */
-  limits(instanceId: string, program: { pid: number }): Partial<Limits>;
+  limits(housed: Housed, program: { pid: number }): Partial<Limits>;
   /** The last lines that its program wrote. */
   log(instanceId: string, lines: number): Promise<string>;
 }

@@ -1,5 +1,6 @@
 import type { DetachedProcess } from '../../platform/detached-process.js';
 import { Heartbeat, type HeartbeatTiming } from '../../platform/heartbeat.js';
+import { log } from '../../platform/log.js';
 import type { End, RunningInstance, SilenceListener } from '../hosted-instance.js';
 import type { EngineEnds } from '../nf-driver.js';
 import { vethLinks } from '../veth-names.js';
@@ -15,10 +16,17 @@ export interface Held {
   killMembers(): void;
 }
 
+/** What is wrong with a program that runs, in words. */
+export class Trouble extends Error {
+  override name = 'Trouble';
+}
+
 export interface Observation {
   timing: HeartbeatTiming;
   /** Null: it cannot be asked. */
   ask?: AskReport | null;
+  /** Ends what a signal does not reach; absent: one does. */
+  kill?(): Promise<void>;
   /** How the program ended, in words. */
   explain?(how: string): Promise<string>;
   /** Null: what it has on disk is not watched. */
@@ -31,6 +39,8 @@ export class ProgramInstance implements RunningInstance {
   readonly ended: Promise<End>;
   /** Of its latest report. */
   figures: Figures = {};
+  /** What is wrong with it, as far as its health check says; null: nothing, or it does not say. */
+  trouble: string | null = null;
   private heartbeat: Heartbeat | null = null;
   /** Why it was killed. */
   private verdict: string | null = null;
@@ -79,13 +89,24 @@ export class ProgramInstance implements RunningInstance {
     const { timing, ask, disk } = this.observation;
     if (!program) return;
     const beat = async () => {
-      if (program.isStopped) throw new Error('stopped');
-      if (ask) this.figures = await ask();
+      try {
+        if (program.isStopped) throw new Error('stopped');
+        if (ask) this.figures = await ask();
+        this.trouble = null;
+      } catch (error) {
+        this.trouble = error instanceof Trouble ? error.message : null;
+        throw error;
+      }
     };
     const dead = () => {
       const what = program.isStopped ? 'was stopped' : 'did not report';
-      this.verdict = `the process ${what} for ${timing.dead_ms / 1000} s and was killed`;
+      const dead_s = timing.dead_ms / 1000;
+      this.verdict =
+        this.trouble === null
+          ? `the process ${what} for ${dead_s} s and was killed`
+          : `${this.trouble}; after ${dead_s} s of that it was killed`;
       program.kill();
+      this.observation.kill?.().catch((error) => log('warning', `a container is not killed: ${error.message}`));
     };
     this.heartbeat = new Heartbeat(beat, { ...listener, dead }, timing);
     disk?.start(() => {

@@ -8,7 +8,8 @@ import { type Entry, heardFrom } from './namespace-commands.js';
 /** A report is a process of its own, so it is asked for less often than a sign of life on a socket. */
 export const REPORTS: HeartbeatTiming = { period_ms: 1000, silent_ms: 3000, dead_ms: 8000 };
 
-const FIRST_LIMIT_MS = 10_000;
+/** A program that has just started must have reported by then. */
+export const FIRST = { limit_ms: 10_000, lack: 'no report' };
 const FIRST_POLL_MS = 50;
 const MOST_FIGURES = 64;
 const LINE = /^([A-Za-z][A-Za-z0-9_.-]{0,59}) = (-?\d+(?:\.\d+)?)$/;
@@ -37,8 +38,9 @@ export async function firstReport(
   ask: AskReport,
   explain: (how: string) => Promise<string>,
   id: string,
+  { limit_ms, lack } = FIRST,
 ): Promise<void> {
-  const untilMs = monotonicMs() + FIRST_LIMIT_MS;
+  const untilMs = monotonicMs() + limit_ms;
   const ended = program.ended.then(async (how) => new DriverError(await explain(how), id));
   for (;;) {
     const answer = await Promise.race([ended, ask().catch((error: Error) => error)]);
@@ -46,7 +48,7 @@ export async function firstReport(
     if (!program.alive) throw await ended;
     if (monotonicMs() > untilMs) {
       program.kill();
-      throw new DriverError(`no report within ${FIRST_LIMIT_MS / 1000} s: ${answer.message}`, id);
+      throw new DriverError(`${lack} within ${limit_ms / 1000} s: ${answer.message}`, id);
     }
     await sleep(FIRST_POLL_MS);
   }

@@ -11,12 +11,12 @@ import { vethLinks } from '../veth-names.js';
 import { diskLimitOf, diskUse, fileLimitOf, tooMuchOnDisk } from './disk-use.js';
 import { DiskWatch } from './disk-watch.js';
 import { nameFileLimit } from './file-limit.js';
-import type { Housed, Housing, ProgramFolders } from './housing.js';
+import type { Housed, Housing, ProgramFolders, Signs } from './housing.js';
 import { setUpOnce } from './namespace-commands.js';
 import type { NetworkNamespace } from './network-namespace.js';
 import { type FilledProgram, fill, layOut, listFiles } from './program-files.js';
 import { ProgramInstance } from './program-instance.js';
-import { type AskReport, firstReport, REPORTS, reporter } from './program-report.js';
+import { FIRST, firstReport, REPORTS, reporter } from './program-report.js';
 import type { Programs } from './programs.js';
 
 const LOG_LINES = 20;
@@ -56,6 +56,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     const program = this.programs.of(record)!;
     const housed = { record, program };
     const filled = this.filled(housed);
+    await this.housing.provide?.(housed);
     // What an earlier run has left would go on writing.
     this.heldBy(id)?.killMembers();
     await this.makeRoom(housed);
@@ -65,8 +66,9 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     namespace.killMembers();
     await this.prepare(housed, filled, namespace);
     const process = filled.command && (await this.housing.spawn(housed, namespace, filled.command));
-    const ask = process && this.reporter(housed, filled, namespace, process);
-    if (process && ask) await firstReport(process, ask, (how) => this.explain(housed, how), id);
+    const signs = process && this.signs(housed, filled, namespace, process);
+    if (process && signs?.first)
+      await firstReport(process, signs.ask, (how) => this.explain(housed, how), id, signs.first);
     await this.orRemoved(namespace, () => namespace.open());
     return this.run(housed, namespace, process);
   }
@@ -115,6 +117,14 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     return linksExist(vethLinks(instanceId));
   }
 
+  progress(instanceId: string): string | null {
+    return this.housing.progress?.(instanceId) ?? null;
+  }
+
+  abandon(instanceId: string): void {
+    this.housing.abandon?.(instanceId);
+  }
+
   async clear(instanceId: string): Promise<void> {
     await this.heldBy(instanceId)?.remove();
     this.namespaces.delete(instanceId);
@@ -141,8 +151,8 @@ export class ProgramRunner implements Runner<ProgramInstance> {
       forwarding: program?.forwarding ?? null,
       preserves: program?.preserves ?? [],
       ...(program?.report ? { report: running?.figures ?? {} } : {}),
-      limits: program?.command && running ? this.housing.limits(id, running) : {},
-      ...(program?.command ? { disk: this.diskOf(id, program, running) } : {}),
+      limits: program?.command && running ? this.housing.limits({ record, program }, running) : {},
+      ...(program?.command && !this.programs.imageOf(record) ? { disk: this.diskOf(id, program, running) } : {}),
       files: listFiles(this.folders(record).files, MOST_FILES),
       log: await this.housing.log(id, LOG_LINES),
     };
@@ -156,12 +166,13 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     return this.housing.folders(instance_id, this.programs.directoryOf(nf));
   }
 
-  private filled({ record, program }: Housed): FilledProgram {
+  private filled(housed: Housed): FilledProgram {
+    const { record, program } = housed;
     const { seen, nf_dir } = this.folders(record);
     const filled = fill(program, record.config, seen, nf_dir);
     const { setup, command, report } = filled;
     const lacking = [...setup, ...(command ? [command] : []), ...(report ? [report] : [])].find(
-      ([it]) => !this.housing.has(it ?? ''),
+      ([it]) => !this.housing.has(housed, it ?? ''),
     );
     if (!lacking) return filled;
     const { packages } = program;
@@ -222,26 +233,31 @@ export class ProgramRunner implements Runner<ProgramInstance> {
       process?.ended
         .then(() => namespace.close())
         .catch((error) => log('warning', `${id} still takes packets without its program: ${error.message}`));
-    const ask = process && this.reporter(housed, this.filled(housed), namespace, process);
+    const signs = process && this.signs(housed, this.filled(housed), namespace, process);
     return new ProgramInstance(id, namespace, process, {
-      timing: ask ? REPORTS : this.heartbeat,
-      ask,
+      timing: signs?.timing ?? this.heartbeat,
+      ask: signs?.ask,
+      kill: signs?.kill,
       explain: (how) => this.explain(housed, how),
-      disk: new DiskWatch({
-        folder: this.folders(record).files,
-        limit_bytes: diskLimitOf(program),
-        members: () => namespace.members(),
-      }),
+      // A container of an image has nothing that it can write to but memory.
+      disk: this.programs.imageOf(record)
+        ? null
+        : new DiskWatch({
+            folder: this.folders(record).files,
+            limit_bytes: diskLimitOf(program),
+            members: () => namespace.members(),
+          }),
     });
   }
 
-  private reporter(
+  private signs(
     housed: Housed,
     { report }: FilledProgram,
     namespace: NetworkNamespace,
     process: DetachedProcess,
-  ): AskReport | null {
-    return report && reporter(this.housing.besides(housed, namespace, process), report);
+  ): Signs | null {
+    if (!report) return this.housing.signs?.(housed, process) ?? null;
+    return { ask: reporter(this.housing.besides(housed, namespace, process), report), timing: REPORTS, first: FIRST };
   }
 
   /** With both interfaces; made anew if anything is missing, or it was another program's. */

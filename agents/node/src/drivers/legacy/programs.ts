@@ -1,13 +1,13 @@
-import type { InstanceSpec, LegacyProgram } from '@orrery/contract';
+import type { ContainerImage, InstanceSpec, LegacyProgram } from '@orrery/contract';
 import type { InstanceRecord } from '../hosted-instance.js';
 import { DriverError, unknownNf } from '../nf-driver.js';
 import type { InstalledNf } from './registry.js';
 
-type Asked = Pick<InstanceRecord, 'nf' | 'program'>;
+type Asked = Pick<InstanceRecord, 'nf' | 'program' | 'image'>;
 
 /**
- * The programs that an agent runs as legacy NFs: those that came with it, which are never replaced by what a server says,
- * and those of users if its operator lets it.
+ * The programs and images that an agent runs as NFs: those that came with it, which are never replaced by what a server
+ * says, and those of users if its operator lets it.
  */
 export class Programs {
   private readonly byNf: ReadonlyMap<string, InstalledNf>;
@@ -16,13 +16,20 @@ export class Programs {
     readonly installed: readonly InstalledNf[],
     /** Whether programs of descriptors that users wrote are run. */
     readonly runsAny: boolean,
+    private readonly images: ReadonlyMap<string, ContainerImage> = new Map(),
   ) {
     this.byNf = new Map(installed.map((nf) => [nf.nf, nf]));
   }
 
   /** What is run for an NF; undefined: it is no program. */
-  of({ nf, program }: Asked): LegacyProgram | undefined {
-    return this.byNf.get(nf)?.program ?? program;
+  of(asked: Asked): LegacyProgram | undefined {
+    const image = this.imageOf(asked);
+    return image ? programOf(image) : (this.byNf.get(asked.nf)?.program ?? asked.program);
+  }
+
+  /** The image that runs an NF in containers; undefined: it has none. */
+  imageOf({ nf, image }: Asked): ContainerImage | undefined {
+    return this.images.get(nf) ?? (this.byNf.has(nf) ? undefined : image);
   }
 
   /** The folder of an NF that came with the agent. */
@@ -31,9 +38,10 @@ export class Programs {
   }
 
   /** Why an instance must not run. */
-  refusal({ nf, program, instance_id }: InstanceRecord, kind: InstanceSpec['driver']): DriverError | null {
-    if (this.byNf.has(nf)) return null;
-    if (!program) return unknownNf(kind, nf, [...this.byNf.keys()]);
+  refusal(record: InstanceRecord, kind: InstanceSpec['driver']): DriverError | null {
+    const { nf, instance_id } = record;
+    if (this.byNf.has(nf) || this.images.has(nf)) return null;
+    if (!this.of(record)) return unknownNf(kind, nf, [...this.byNf.keys()]);
     if (this.runsAny) return null;
     return new DriverError(
       `this node does not run the programs of users: its operator has to start the agent with --legacy-nfs on`,
@@ -41,4 +49,9 @@ export class Programs {
       true,
     );
   }
+}
+
+/** A container of an image is a program whose command the image knows: Docker is told all that differs from it. */
+function programOf({ forwarding, files, preserves }: ContainerImage): LegacyProgram {
+  return { forwarding, files, preserves, setup: [], command: [], packages: [] };
 }

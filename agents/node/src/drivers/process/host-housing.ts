@@ -35,7 +35,7 @@ export class HostHousing implements Housing {
     return { files, seen: files, nf_dir };
   }
 
-  has(program: string): boolean {
+  has(_housed: Housed, program: string): boolean {
     return isInstalled(program);
   }
 
@@ -90,8 +90,8 @@ export class HostHousing implements Housing {
   }
 
   /** None where control groups cannot be written to. */
-  limits(instanceId: string, { pid }: { pid: number }): Partial<Limits> {
-    return limitsOf(pid, this.groupOf(instanceId), LIMITS);
+  limits({ record: { instance_id } }: Housed, { pid }: { pid: number }): Partial<Limits> {
+    return limitsOf(pid, this.groupOf(instance_id), LIMITS);
   }
 
   async log(instanceId: string, lines: number): Promise<string> {

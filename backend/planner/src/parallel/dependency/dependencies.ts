@@ -1,6 +1,6 @@
 import type { NfDescriptor, PacketField } from '@orrery/contract';
 import { BadProblem, requireAtMost } from '../../bad-problem.js';
-import { programOf } from '../../check/implementation.js';
+import { unmodifiedOf } from '../../check/implementation.js';
 
 /** More NFs than any chain in use has; pairs grow with the square. */
 export const MAX_CHAIN_NFS = 30;
@@ -193,7 +193,7 @@ function dropConflicts({ earlier, later, names: [u, w] }: Where, a: Profile, b: 
 }
 
 function identityConflicts({ earlier, later, names }: Where, a: Profile, b: Profile): Conflict[] {
-  const loses = (it: Profile) => programOf(it)?.preserves.includes('ingress-time') === false;
+  const loses = (it: Profile) => unmodifiedOf(it)?.preserves.includes('ingress-time') === false;
   return [a, b].flatMap((it, i): Conflict[] => {
     if (!loses(it)) return [];
     const sentence = `${names[i]} does not preserve the ingress time, by which the merge finds the copies of a packet`;

@@ -14,7 +14,7 @@ import {
   RequestedChange,
   unknownField,
 } from '@orrery/contract';
-import { programOf } from '@orrery/planner';
+import { unmodifiedOf } from '@orrery/planner';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { newId } from '../../platform/ids.js';
 import { conflict, notFound, ProblemError } from '../../platform/problem.js';
@@ -177,7 +177,7 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
       if (driver !== 'engine' && driver !== 'container')
         throw conflict(`${id} runs by driver ${driver}, whose state moves only as a whole, with its plan.`);
     const descriptor = this.catalogue.find(source.nf)!;
-    if (programOf(descriptor)) throw conflict(`${source.nf} is an unmodified program, whose state cannot be moved.`);
+    if (unmodifiedOf(descriptor)) throw conflict(`${source.nf} is an unmodified program, whose state cannot be moved.`);
     const { state } = descriptor;
     if (state.kind !== 'flow') throw conflict(`${source.nf} keeps no state by flow.`);
     const unknown = unknownField(flows, state.key);

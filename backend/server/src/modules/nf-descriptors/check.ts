@@ -1,4 +1,5 @@
 import {
+  type ContainerImage,
   type FieldError,
   type Implementation,
   type LegacyProgram,
@@ -7,9 +8,11 @@ import {
   placeholdersOf,
 } from '@orrery/contract';
 import { schemaFindings } from '@orrery/planner';
+import { imageErrors, imageTexts, type PointedText } from './check-image.js';
 import { configSchemaErrors } from './config-schema.js';
 
 const PROGRAM = '/implementations/0/program';
+const IMAGE = '/implementations/0/image';
 const SEEN_IN_CONTAINERS = ['/usr/', '/bin/', '/sbin/'];
 const EXECUTABLE = /^(\/[^\s\0]{1,200}|[A-Za-z0-9][A-Za-z0-9._+-]{0,60})$/;
 
@@ -18,7 +21,12 @@ const at = (pointer: string, detail: string, code: string): FieldError => ({ poi
 /** Checks of a legacy NF beyond the schema: it can be run, and says of packets only what its forwarding allows. */
 export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
   const [implementation, contained, ...others] = descriptor.implementations;
-  const { kind, driver, program } = implementation!;
+  const { kind, driver, program, image } = implementation!;
+  if (image) return imageNfErrors(image, descriptor);
+  if (contained?.image)
+    return [
+      at('/implementations/1/image', 'must be absent: an image is the only implementation', 'bad-implementation'),
+    ];
   if (others.length > 0)
     return [
       at(
@@ -33,12 +41,31 @@ export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
   return [
     ...(contained ? [...containerErrors(contained), ...unseenErrors(program)] : []),
     ...commandErrors(program),
-    ...placeholderErrors(program, descriptor),
-    ...forwardingErrors(program, descriptor),
-    ...packetErrors(descriptor),
-    ...scaleErrors(descriptor),
-    ...configErrors(descriptor),
+    ...placeholderErrors(textsOf(program), descriptor),
+    ...fileErrors(program.files, PROGRAM),
+    ...forwardingErrors(program, descriptor, PROGRAM),
+    ...commonErrors(descriptor),
   ];
+}
+
+function imageNfErrors(image: ContainerImage, descriptor: NfDescriptor): FieldError[] {
+  const [{ kind, driver, program }, another] = descriptor.implementations as [Implementation, Implementation?];
+  if (another)
+    return [at('/implementations/1', 'is one too many: an image is the only implementation', 'bad-implementation')];
+  if (kind !== 'container' || driver !== 'container')
+    return [at('/implementations/0/driver', 'must be "container", of kind "container"', 'bad-implementation')];
+  if (program) return [at(PROGRAM, 'must be absent: the image has the program', 'bad-implementation')];
+  return [
+    ...imageErrors(image, descriptor, IMAGE),
+    ...placeholderErrors(imageTexts(image, IMAGE), descriptor),
+    ...fileErrors(image.files, IMAGE),
+    ...forwardingErrors(image, descriptor, IMAGE),
+    ...commonErrors(descriptor),
+  ];
+}
+
+function commonErrors(descriptor: NfDescriptor): FieldError[] {
+  return [...packetErrors(descriptor), ...scaleErrors(descriptor), ...configErrors(descriptor)];
 }
 
 /** A schema that is wrong says nothing of the default configuration. */
@@ -96,49 +123,55 @@ function commandsOf({ setup, command, report }: Pick<LegacyProgram, 'setup' | 'c
   ];
 }
 
-/** Every placeholder is a name of ours or a field of the configuration. */
-function placeholderErrors(program: LegacyProgram, { config_schema }: NfDescriptor): FieldError[] {
-  const { properties } = config_schema;
-  const fields = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
-  const known = new Set<string>([...PROGRAM_NAMES, ...fields]);
-  const texts = [
+function textsOf(program: LegacyProgram): PointedText[] {
+  return [
     ...commandsOf(program).flatMap(({ pointer, words }) =>
       words.map((text, i) => ({ pointer: `${pointer}/${i}`, text })),
     ),
     ...program.files.map(({ content }, i) => ({ pointer: `${PROGRAM}/files/${i}/content`, text: content })),
   ];
-  const names = new Set<string>();
-  return [
-    ...texts.flatMap(({ pointer, text }) =>
-      [...new Set(placeholdersOf(text))]
-        .filter((name) => !known.has(name))
-        .map((name) =>
-          at(
-            pointer,
-            `{{${name}}} is neither ${PROGRAM_NAMES.join(', ')} nor a field of /config_schema`,
-            'unknown-placeholder',
-          ),
+}
+
+/** Every placeholder is a name of ours or a field of the configuration. */
+function placeholderErrors(texts: readonly PointedText[], { config_schema }: NfDescriptor): FieldError[] {
+  const { properties } = config_schema;
+  const fields = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  const known = new Set<string>([...PROGRAM_NAMES, ...fields]);
+  return texts.flatMap(({ pointer, text }) =>
+    [...new Set(placeholdersOf(text))]
+      .filter((name) => !known.has(name))
+      .map((name) =>
+        at(
+          pointer,
+          `{{${name}}} is neither ${PROGRAM_NAMES.join(', ')} nor a field of /config_schema`,
+          'unknown-placeholder',
         ),
-    ),
-    ...program.files.flatMap(({ name }, i) => {
-      const isTaken = names.has(name) || RESERVED.has(name);
-      names.add(name);
-      return isTaken ? [at(`${PROGRAM}/files/${i}/name`, `${name} is in use`, 'duplicate-id')] : [];
-    }),
-  ];
+      ),
+  );
+}
+
+function fileErrors(files: LegacyProgram['files'], of: string): FieldError[] {
+  const names = new Set<string>();
+  return files.flatMap(({ name }, i) => {
+    const isTaken = names.has(name) || RESERVED.has(name);
+    names.add(name);
+    return isTaken ? [at(`${of}/files/${i}/name`, `${name} is in use`, 'duplicate-id')] : [];
+  });
 }
 
 /** Files of the agent in the folder of an instance. */
 const RESERVED = new Set(['record.json', 'config.json', 'holder.pid', 'holder.log', 'nf.pid', 'nf.log']);
 
-function forwardingErrors({ forwarding, preserves }: LegacyProgram, descriptor: NfDescriptor): FieldError[] {
+function forwardingErrors(
+  { forwarding, preserves }: Pick<LegacyProgram, 'forwarding' | 'preserves'>,
+  descriptor: NfDescriptor,
+  of: string,
+): FieldError[] {
   const { actions, return_traffic, unsupported = [] } = descriptor;
   const errors: FieldError[] = [];
   if (forwarding === 'route') {
     if (preserves.length > 0)
-      errors.push(
-        at(`${PROGRAM}/preserves`, 'must be empty: a router writes the Ethernet addresses anew', 'not-preserved'),
-      );
+      errors.push(at(`${of}/preserves`, 'must be empty: a router writes the Ethernet addresses anew', 'not-preserved'));
     if (!unsupported.some(({ traffic, action }) => traffic === 'ipv6' && action === 'drop'))
       errors.push(at('/unsupported', 'must say that IPv6 is dropped: IPv4 alone is routed', 'not-supported'));
   }

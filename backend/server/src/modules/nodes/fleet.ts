@@ -5,8 +5,10 @@ import {
   type ApplicationsSpec,
   type BoardDescription,
   type Capability,
+  type ContainerImage,
   type EngineAbility,
   type InstanceSpec,
+  imageLack,
   type JoinToken,
   type NodeSpec,
   type NodeStatus,
@@ -166,6 +168,11 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
 
   legacyNfsOf(node: string): AgentCapabilities['legacy_nfs'] | null {
     return this.nodes.get(node)?.record?.capabilities?.legacy_nfs ?? null;
+  }
+
+  imageLackOf(node: string, image: ContainerImage, isOfUser: boolean): string | null {
+    const capabilities = this.nodes.get(node)?.record?.capabilities;
+    return capabilities ? imageLack(capabilities, image, isOfUser) : null;
   }
 
   observedSwitch(id: string): ObservedSwitch | null {

@@ -37,6 +37,7 @@ beforeEach(() => {
       abilitiesOf: () => [],
       containsPrograms: () => false,
       legacyNfsOf: () => null,
+      imageLackOf: () => null,
       workersOf: () => null,
       isConnected: () => true,
     } as never,

@@ -11,6 +11,7 @@ import {
   PlanOptions,
   type PlanRequest,
 } from '@orrery/contract';
+import { imageOf } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
 import { invalid, notFound } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
@@ -138,7 +139,6 @@ export class PlansService implements PlanStore {
     if (unknown.length > 0) throw invalid(unknown);
     const { infrastructure, revision } = this.infrastructure.current;
     const servers = infrastructure.servers.map(({ id }) => id);
-    const ofUsers = this.catalogue.legacyOfUsers();
     const { on_top_of: _base, time_limit_s: _limit, ...change } = request;
     return {
       request: change,
@@ -159,12 +159,7 @@ export class PlansService implements PlanStore {
       implementations: request.implementations,
       container_servers: servers.filter((id) => this.fleet.offers(id, 'container')),
       program_servers: servers.filter((id) => this.fleet.containsPrograms(id)),
-      legacy_nfs: Object.fromEntries(
-        servers.flatMap((id) => {
-          const offered = this.fleet.legacyNfsOf(id);
-          return offered ? [[id, offered.enabled ? [...offered.nfs, ...ofUsers] : offered.nfs]] : [];
-        }),
-      ),
+      legacy_nfs: this.legacyNfsOf(servers),
       abilities: Object.fromEntries(servers.map((id) => [id, this.fleet.abilitiesOf(id)])),
       workers: Object.fromEntries(
         servers.flatMap((id) => {
@@ -181,6 +176,24 @@ export class PlansService implements PlanStore {
       reserved_slots: this.boards.reserved(),
       without_slots: [...request.without_slots, ...this.boards.broken()],
     };
+  }
+
+  /** Programs and images that each server can run; servers that have not said are left out. */
+  private legacyNfsOf(servers: readonly string[]): Record<string, string[]> {
+    const ofUsers = new Set(this.catalogue.legacyOfUsers());
+    const images = this.catalogue.all().flatMap((descriptor) => {
+      const image = imageOf(descriptor);
+      return image ? [{ id: descriptor.id, image }] : [];
+    });
+    const programs = [...ofUsers].filter((id) => !images.some((it) => it.id === id));
+    return Object.fromEntries(
+      servers.flatMap((server) => {
+        const offered = this.fleet.legacyNfsOf(server);
+        if (!offered) return [];
+        const run = images.filter(({ id, image }) => this.fleet.imageLackOf(server, image, ofUsers.has(id)) === null);
+        return [[server, [...offered.nfs, ...(offered.enabled ? programs : []), ...run.map(({ id }) => id)]]];
+      }),
+    );
   }
 
   /** What runs, with the request's chains added or replaced and its removals applied. */

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { childOf } from './testing/docker-sandbox.js';
+import { hostImage } from './testing/host-image.js';
+import { filterChain, ImageLab, imagesMissing, NF, nothing, REFERENCE, TOOLS } from './testing/image-lab.js';
+import { ended } from './testing/lab.js';
+import { until } from './testing/scratch.js';
+
+const missing = imagesMissing();
+
+const running = (name: string) => name.replace(/orp[0-9a-f]+/, 'STEM');
+
+describe.skipIf(missing !== null)(
+  `agent with images of users${missing ? ` (skipped: ${missing})` : ''}`,
+  { timeout: 180_000 },
+  () => {
+    it('filters packets in a container, heals it whatever ends it, and leaves nothing behind', async () => {
+      const lab = await ImageLab.start();
+      await lab.desire(filterChain(1, ['udp dport 23 drop']));
+      expect([await lab.passed(80), await lab.passed(23, 3, 0.5)]).toEqual([3, 0]);
+      const first = await lab.state();
+      expect(first).toMatchObject({
+        limits: { cpus: 1, memory_bytes: 512 * 2 ** 20, processes: 256 },
+        container: { image: REFERENCE, ends: 0, health: { status: 'healthy' }, measured_by: /Docker/ },
+      });
+
+      // Killed: traffic goes on between the same interfaces; the time without is bounded.
+      const indices = lab.interfaceIndices();
+      const killedMs = performance.now();
+      lab.docker.killInside(first.pid);
+      await until('its end is told', () => lab.told('instance.ended').length === 1);
+      expect(lab.told('instance.ended')[0]).toContain('the container ended: exit code 137');
+      await lab.crosses();
+      const gapMs = performance.now() - killedMs;
+      expect(gapMs).toBeLessThan(30_000);
+      expect(await lab.passed(23, 3, 0.5)).toBe(0);
+      expect(lab.interfaceIndices()).toEqual(indices);
+      const second = await lab.state();
+      expect(second.container).toMatchObject({ ends: 1 });
+      expect(second.container.id).not.toBe(first.container.id);
+
+      // The next agent finds the container, and packets cross in between.
+      process.kill(childOf(lab.agent.pid!)!, 'SIGKILL');
+      await ended(lab.agent);
+      expect(await lab.passed(80)).toBe(3);
+      const hellos = lab.server.all('hello').length;
+      lab.startAgent();
+      await until('it is back', () => lab.server.all('hello').length > hellos, 30_000);
+      await lab.observes('converged', (it) => it.state === 'converged' && it.instances[0]?.state === 'running');
+      expect((await lab.state()).container.id).toBe(second.container.id);
+
+      await lab.desire(nothing(2));
+      expect(await lab.docker.list()).toEqual([]);
+      expect(lab.interfaces()).toEqual(['e0']);
+      expect(lab.docker.cgroups()).toEqual([]);
+      console.info(`traffic resumed after ${Math.round(gapMs)} ms`);
+    });
+
+    it('says that an image is missing, makes nothing without it, and starts when it is there', async () => {
+      const lab = await ImageLab.start({ hasImage: false });
+      lab.server.send({ type: 'desired', spec: filterChain(1, []) });
+      const told = await lab.detail(/does not have/);
+      expect(told).toContain(`/image/reference: Docker on n1 does not have ${REFERENCE}, and /image/pull is "never"`);
+      expect(await lab.docker.list()).toEqual([]);
+      expect(lab.interfaces()).toEqual(['e0']);
+
+      await hostImage(lab.docker.client, REFERENCE, TOOLS);
+      await lab.crosses();
+      await until(
+        'it is told',
+        () => lab.server.all('hello').at(-1)!.capabilities.containers!.images!.includes(REFERENCE),
+        30_000,
+      );
+    });
+
+    it('names the field of what an image cannot do', async () => {
+      const lab = await ImageLab.start();
+      const refused: [object, RegExp][] = [
+        [{ entrypoint: ['/bin/none'] }, /\/image\/command\/0: is no program of the image/],
+        [{ health: { by: 'image' } }, /\/image\/health\/by: test\/tools:1 has no HEALTHCHECK/],
+        [{ entrypoint: undefined }, /\/image\/command: is missing/],
+        [{ pull: 'always', reference: '127.0.0.1:9/none:1' }, /\/image\/reference: .* its registry cannot be reached/],
+      ];
+      for (const [i, [image, words]] of refused.entries()) {
+        lab.server.send({ type: 'desired', spec: filterChain(i + 1, [], image) });
+        await lab.detail(words);
+      }
+    });
+
+    it('tells of a container whose health check fails, stops it from being taken for healthy, and restarts it', async () => {
+      const lab = await ImageLab.start();
+      const health = {
+        by: 'command',
+        command: ['test', '!', '-e', '/tmp/ill'],
+        interval_s: 0.5,
+        failures: 2,
+        restart_after_s: 2,
+      };
+      const script =
+        'nft -f {{dir}}/ruleset.nft; until test -e /run/go; do sleep 0.1; done; echo ill; touch /tmp/ill; exec sleep infinity';
+      await lab.desire(filterChain(1, [], { entrypoint: ['/bin/sh', '-c', script], health }));
+      await lab.crosses();
+      const { pid } = await lab.state();
+      lab.touch(pid, '/run/go');
+      await lab.detail(/its health check fails, \d+ times in a row/);
+      await until('its end is told', () => lab.told('instance.ended').length === 1, 30_000);
+      expect(lab.told('instance.unresponsive')[0]).toContain('its health check fails');
+      expect(lab.told('instance.ended')[0]).toMatch(/its health check fails.*after 4\.5 s of that it was killed/);
+      await lab.crosses();
+      expect((await lab.state()).container).toMatchObject({ ends: 1, health: { status: 'healthy' } });
+    });
+
+    it('notices a container that is paused or stopped, and replaces it', async () => {
+      const lab = await ImageLab.start();
+      await lab.desire(
+        filterChain(1, [], { health: { ...filterChain(1, []).instances[0]!.image!.health, restart_after_s: 2 } }),
+      );
+      const first = await lab.state();
+      await lab.docker.pause(first.container.id);
+      await lab.detail(/its container is paused/);
+      await until('its end is told', () => lab.told('instance.ended').length === 1, 30_000);
+      await lab.crosses();
+      const second = await lab.state();
+      lab.docker.killInside(second.pid, 'STOP');
+      await until('its end is told', () => lab.told('instance.ended').length === 2, 30_000);
+      expect(lab.told('instance.ended')[1]).toContain('the process was stopped');
+      await lab.crosses();
+      expect((await lab.state()).container.ends).toBe(2);
+      expect((await lab.docker.list()).map(({ name }) => running(name)).sort()).toEqual([
+        'orrery-n1-STEM',
+        'orrery-n1-STEM-net',
+      ]);
+      expect((await lab.observes('it runs', (it) => it.state === 'converged')).instances[0]).toMatchObject({
+        id: NF,
+        detail: null,
+      });
+    });
+  },
+);

@@ -1,0 +1,98 @@
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import type { DockerClient } from './docker-client.js';
+import { DockerAway, DockerRefusal } from './docker-http.js';
+import { ImageStore } from './image-store.js';
+
+const LIMITS = { all_ms: 10_000, silence_ms: 10_000 };
+
+/** A Docker with one image, or none, until a pull ends well. */
+function setUp({ there = false, limits = LIMITS } = {}) {
+  const asked: string[] = [];
+  const stream = new PassThrough();
+  let has = there;
+  stream.on('end', () => {
+    has = true;
+  });
+  const docker = {
+    findImage: async () => (has ? { id: 'sha256:1', has_check: false, has_command: true } : null),
+    pull: async (name: string, version: string) => {
+      asked.push(`${name} ${version}`);
+      return stream;
+    },
+  } as unknown as DockerClient;
+  const abort = new AbortController();
+  const told: string[] = [];
+  const provide = (pull: 'always' | 'if-missing' | 'never', reference = 'r.example:5000/a/b:1') =>
+    new ImageStore(docker, 'n1', limits).provide(
+      { reference, pull },
+      { instance_id: 'c.n.0', progress: (text) => void told.push(text), signal: abort.signal },
+    );
+  return { asked, stream, abort, told, provide };
+}
+
+const line = (told: object) => `${JSON.stringify(told)}\n`;
+
+it('asks a registry as the policy says', async () => {
+  const never = setUp({ there: true });
+  await never.provide('never');
+  const missing = setUp({ there: true });
+  await missing.provide('if-missing');
+  const always = setUp({ there: true });
+  always.stream.end();
+  await always.provide('always');
+  expect([never.asked, missing.asked, always.asked]).toEqual([[], [], ['r.example:5000/a/b 1']]);
+  await expect(setUp().provide('never')).rejects.toThrow(
+    '/image/reference: Docker on n1 does not have r.example:5000/a/b:1, and /image/pull is "never"',
+  );
+});
+
+it('tells how far a pull is, and asks for the digest where one is named', async () => {
+  const { stream, told, asked, provide } = setUp();
+  const digest = `sha256:${'0'.repeat(64)}`;
+  const provided = provide('if-missing', `a/b:1@${digest}`);
+  stream.write(line({ status: 'Downloading', id: 'x', progressDetail: { current: 2 ** 20, total: 2 ** 21 } }));
+  stream.end();
+  expect(await provided).toMatchObject({ id: 'sha256:1' });
+  expect(asked).toEqual([`a/b ${digest}`]);
+  expect(told.at(-1)).toContain('0 of 1 layers, 1 of 2 MiB');
+});
+
+it.each([
+  ['pull access denied for a/b', 'is refused by its registry', false],
+  ['manifest unknown: manifest unknown', 'is not in its registry', false],
+  ['Get "https://r.example/v2/": dial tcp: lookup r.example: no such host', 'registry cannot be reached', false],
+  ['failed to register layer: write /x: no space left on device', 'no space is left on the disk of Docker', false],
+  ['no matching manifest for linux/arm64 in the manifest list entries', 'is not for this processor', true],
+])('says in plain words: %s', async (error, words, permanent) => {
+  const { stream, provide } = setUp();
+  const provided = provide('if-missing').catch((failure) => failure);
+  stream.write(line({ error }));
+  expect(await provided).toMatchObject({ permanent, message: expect.stringContaining(words) });
+});
+
+it('gives a pull up that is not wanted any more, says nothing for too long, or takes too long', async () => {
+  const unwanted = setUp();
+  const given = unwanted.provide('if-missing').catch((failure) => failure);
+  unwanted.abort.abort();
+  expect(String(await given)).toContain('not wanted any more');
+  expect(unwanted.stream.destroyed).toBe(true);
+  const silent = setUp({ limits: { all_ms: 10_000, silence_ms: 20 } });
+  await expect(silent.provide('if-missing')).rejects.toThrow('no news for 0.02 s');
+  expect(silent.stream.destroyed).toBe(true);
+  await expect(setUp({ limits: { all_ms: 20, silence_ms: 10_000 } }).provide('if-missing')).rejects.toThrow(
+    'not done in 0.02 s',
+  );
+});
+
+it('tells whether Docker is away or has refused', async () => {
+  const failing = (error: Error) =>
+    new ImageStore({ findImage: () => Promise.reject(error) } as unknown as DockerClient, 'n1')
+      .provide(
+        { reference: 'a:1', pull: 'never' },
+        { instance_id: 'i', progress: () => {}, signal: new AbortController().signal },
+      )
+      .catch((failure) => failure.message);
+  expect(await failing(new DockerAway('Docker does not answer: connect ENOENT'))).toContain('does not answer');
+  expect(await failing(new DockerRefusal('Docker: something new', 500))).toBe('image a:1: Docker: something new');
+});

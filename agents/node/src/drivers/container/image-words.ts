@@ -1,0 +1,51 @@
+import { readable } from '../../platform/readable.js';
+import { DriverError } from '../nf-driver.js';
+import { DockerAway } from './docker-http.js';
+
+const SAID_CHARS = 300;
+const REFERENCE = '/image/reference';
+
+/** What went wrong with an image, by what Docker says; the first that fits. */
+const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent: boolean][] = [
+  [/no space left on device/i, '', 'no space is left on the disk of Docker', false],
+  [
+    /executable file not found|no such file or directory: unknown|exec: .*permission denied/i,
+    '/image/command/0',
+    'is no program of the image',
+    true,
+  ],
+  [/no command specified/i, '/image/command', 'is missing: the image does not say what it runs', true],
+  [
+    /manifest unknown|manifest for .* not found|does not exist|repository .* not found/i,
+    REFERENCE,
+    'is not in its registry',
+    false,
+  ],
+  [/denied|unauthorized|authentication required|forbidden/i, REFERENCE, 'is refused by its registry', false],
+  [/toomanyrequests|too many requests/i, REFERENCE, 'is refused by its registry, which was asked too often', false],
+  [
+    /connection refused|no such host|i\/o timeout|timeout exceeded|tls|x509|unreachable|lookup .* on|server gave HTTP response|proxyconnect/i,
+    REFERENCE,
+    'cannot be pulled: its registry cannot be reached',
+    false,
+  ],
+  [/invalid reference format/i, REFERENCE, 'is no reference of an image', true],
+  [
+    /no matching manifest|does not match the (specified|expected) platform/i,
+    REFERENCE,
+    'is not for this processor',
+    true,
+  ],
+];
+
+/** Docker's error in plain words, with the field of the descriptor if one is the cause. */
+export function imageError(error: unknown, reference: string, instanceId: string): DriverError {
+  if (error instanceof DriverError) return error;
+  const said = readable((error as Error).message, SAID_CHARS);
+  if (error instanceof DockerAway) return new DriverError(said, instanceId);
+  const cause = CAUSES.find(([pattern]) => pattern.test(said));
+  if (!cause) return new DriverError(`image ${reference}: ${said}`, instanceId);
+  const [, field, words, permanent] = cause;
+  const what = field === REFERENCE ? `${field}: ${reference} ${words}` : `${field === '' ? '' : `${field}: `}${words}`;
+  return new DriverError(`${what} (${said})`, instanceId, permanent);
+}

@@ -1,0 +1,65 @@
+import { ContainerImage, NfDescriptor } from '@orrery/contract';
+import { expect, it } from 'vitest';
+import { legacyNfErrors } from './check.js';
+
+const MIB = 2 ** 20;
+const image = {
+  reference: 'a/b:1',
+  pull: 'never',
+  forwarding: 'bridge',
+  command: ['run', '{{port}}'],
+  environment: { PORT: '{{port}}' },
+  files: [{ name: 'rules', content: '{{port}}' }],
+  health: { by: 'command', command: ['check', '{{port}}'] },
+  preserves: [],
+};
+const descriptor = {
+  ...{ id: 'mine', title: 'Mine', summary: '', category: 'security', icon: 'box', version: '1.0.0' },
+  ...{ attributes: [], affinity: [], scaling: { max_instances: 1 }, state: { kind: 'none', key: [] } },
+  actions: { reads: [], writes: [], may_drop: true },
+  config_schema: { type: 'object', required: ['port'], properties: { port: { type: 'integer' } } },
+  default_config: { port: 80 },
+};
+const container = {
+  kind: 'container',
+  driver: 'container',
+  cost: { cycles_per_packet: 1, base_latency_us: 1, memory_bytes: 32 * MIB },
+};
+
+const errorsOf = (of: object, more: object = {}, others: object[] = []) =>
+  legacyNfErrors(
+    NfDescriptor.parse({
+      ...descriptor,
+      ...more,
+      implementations: [{ ...container, image: ContainerImage.parse({ ...image, ...of }) }, ...others],
+    }),
+  ).map(({ pointer, code }) => [pointer, code]);
+
+const IMAGE = '/implementations/0/image';
+
+it('accepts an NF of an image', () => {
+  expect(errorsOf({})).toEqual([]);
+});
+
+it.each([
+  [{ command: ['run', '{{prot}}'] }, `${IMAGE}/command/1`, 'unknown-placeholder'],
+  [{ entrypoint: ['{{prot}}'] }, `${IMAGE}/entrypoint/0`, 'unknown-placeholder'],
+  [{ environment: { A: '{{prot}}' } }, `${IMAGE}/environment/A`, 'unknown-placeholder'],
+  [{ files: [{ name: 'a', content: '{{prot}}' }] }, `${IMAGE}/files/0/content`, 'unknown-placeholder'],
+  [{ health: { by: 'command', command: ['x', '{{prot}}'] } }, `${IMAGE}/health/command/1`, 'unknown-placeholder'],
+  [{ files: [{ name: 'config.json', content: '' }] }, `${IMAGE}/files/0/name`, 'duplicate-id'],
+  [{ limits: { memory_bytes: 16 * MIB } }, `${IMAGE}/limits/memory_bytes`, 'too-small'],
+  [{ health: { by: 'image', timeout_s: 20, start_s: 10 } }, `${IMAGE}/health/timeout_s`, 'too-large'],
+  [{ writable: ['/tmp', '/tmp'] }, `${IMAGE}/writable/1`, 'duplicate-id'],
+  [{ writable: ['/instance/x'] }, `${IMAGE}/writable/0`, 'duplicate-id'],
+  [{ forwarding: 'tap' }, '/actions/may_drop', 'not-possible'],
+  [{ forwarding: 'route' }, '/unsupported', 'not-supported'],
+])('names what is wrong: %j', (of, pointer, code) => {
+  expect(errorsOf(of)).toEqual([[pointer, code]]);
+});
+
+it('takes no other implementation beside an image, and no derived attributes', () => {
+  expect(errorsOf({}, {}, [container])).toEqual([['/implementations/1', 'bad-implementation']]);
+  const attributes = [{ name: 'a', title: 'A', values: [{ value: 'x', title: 'X' }] }];
+  expect(errorsOf({}, { attributes })).toEqual([['/attributes', 'not-possible']]);
+});

@@ -1,0 +1,50 @@
+import type { ContainerImage, FieldError, NfDescriptor } from '@orrery/contract';
+
+/** A text of a descriptor, and where it is. */
+export interface PointedText {
+  readonly pointer: string;
+  readonly text: string;
+}
+
+/** What the agent or the kernel has there. */
+const TAKEN = ['/instance', '/proc', '/sys', '/dev'];
+
+/** Checks of an image beyond the schema; `of`: where it is in the descriptor. */
+export function imageErrors(image: ContainerImage, descriptor: NfDescriptor, of: string): FieldError[] {
+  return [...limitErrors(image, descriptor, of), ...healthErrors(image, of), ...folderErrors(image, of)];
+}
+
+/** Texts of an image in which placeholders are replaced. */
+export function imageTexts(image: ContainerImage, of: string): PointedText[] {
+  const words = (name: string, all: readonly string[] = []) =>
+    all.map((text, i) => ({ pointer: `${of}/${name}/${i}`, text }));
+  const check = image.health?.by === 'command' ? image.health.command : [];
+  return [
+    ...words('entrypoint', image.entrypoint),
+    ...words('command', image.command),
+    ...words('health/command', check),
+    ...Object.entries(image.environment).map(([name, text]) => ({ pointer: `${of}/environment/${name}`, text })),
+    ...image.files.map(({ content }, i) => ({ pointer: `${of}/files/${i}/content`, text: content })),
+  ];
+}
+
+function limitErrors({ limits }: ContainerImage, { implementations }: NfDescriptor, of: string): FieldError[] {
+  const planned = implementations[0]!.cost.memory_bytes;
+  if (limits.memory_bytes >= planned) return [];
+  const detail = `must be at least ${planned}, which /implementations/0/cost/memory_bytes plans for it`;
+  return [{ pointer: `${of}/limits/memory_bytes`, detail, code: 'too-small' }];
+}
+
+function healthErrors({ health }: ContainerImage, of: string): FieldError[] {
+  if (!health || health.timeout_s <= health.start_s) return [];
+  const detail = `must be at most ${health.start_s}: a container that is not healthy by then has failed`;
+  return [{ pointer: `${of}/health/timeout_s`, detail, code: 'too-large' }];
+}
+
+function folderErrors({ writable }: ContainerImage, of: string): FieldError[] {
+  return writable.flatMap((folder, i) => {
+    const isTaken = TAKEN.some((taken) => folder === taken || folder.startsWith(`${taken}/`));
+    if (!isTaken && writable.indexOf(folder) === i) return [];
+    return [{ pointer: `${of}/writable/${i}`, detail: `${folder} is in use`, code: 'duplicate-id' }];
+  });
+}

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { readCommandLine, runCommand } from './command-line.mjs';
 import { ROOT } from './setup/paths.mjs';
 import { SetupError } from './setup/progress.mjs';
 
-const HELP = `Compiles the P4 programs of the twin (twin/p4) with p4c
+const HELP = `Compiles the P4 programs of the twin (twin/p4, twin/p4/examples) with p4c
 
   npm run build:p4 [-- --check]
 
@@ -21,11 +21,14 @@ const P4 = resolve(ROOT, 'twin/p4');
 const LEDGER = join(P4, 'compiled.json');
 const IMAGE = 'p4lang/p4c:stable';
 
-/** The programs, by name. */
+/** The programs, by their path without its ending: that of the fabric, and the examples for users. */
 export function programs() {
-  return readdirSync(P4)
-    .filter((file) => file.endsWith('.p4'))
-    .map((file) => basename(file, '.p4'))
+  return ['', 'examples/']
+    .flatMap((folder) =>
+      readdirSync(join(P4, folder))
+        .filter((file) => file.endsWith('.p4'))
+        .map((file) => folder + basename(file, '.p4')),
+    )
     .sort();
 }
 
@@ -52,6 +55,7 @@ function digests(name) {
 
 /** Paths in the output are relative: the compiler runs where the sources are. */
 function compile(name, out) {
+  mkdirSync(join(out, dirname(name)), { recursive: true });
   const args = ['--std', 'p4-16', '--Werror', '--p4runtime-files', join(out, `${name}.p4info.txtpb`)];
   const own = process.env.ORRERY_P4C;
   if (own) {

@@ -6,6 +6,7 @@ import { Generation, Id, Name, Origin, TimestampMs } from './common.js';
 import { MAX_IMAGES } from './container-image.js';
 import { InstanceState } from './lifecycle.js';
 import { EngineAbility, NodeSpec } from './node-spec.js';
+import { P4ProgramFiles } from './p4/p4-program.js';
 import { ObservedSwitch, SwitchDescription, SwitchSamples } from './switch-protocol.js';
 import { SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
@@ -130,7 +131,7 @@ export type AgentMessage = z.infer<typeof AgentMessage>;
 
 /**
  * The unified VNFM calls (HYPER III-A) that ask for an answer. `hold_flows` and `end_hold` go to the instance before a split.
- * `arm_traces` and `read_traces` go to a switch, whose name takes the place of the instance.
+ * `arm_traces`, `read_traces`, `read_program` and `read_cells` go to a switch, whose name takes the place of the instance.
  */
 export const AgentMethod = z.enum([
   'get_instance_state',
@@ -142,6 +143,8 @@ export const AgentMethod = z.enum([
   'end_hold',
   'arm_traces',
   'read_traces',
+  'read_program',
+  'read_cells',
 ]);
 export type AgentMethod = z.infer<typeof AgentMethod>;
 
@@ -154,7 +157,11 @@ export const ServerMessage = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('desired'), spec: NodeSpec }),
   z.strictObject({ type: z.literal('applications'), spec: ApplicationsSpec }),
-  z.strictObject({ type: z.literal('switch-desired'), spec: SwitchSpec }),
+  z.strictObject({
+    type: z.literal('switch-desired'),
+    spec: SwitchSpec,
+    program: P4ProgramFiles.optional().describe('of the specification, which names it by its hash'),
+  }),
   z.strictObject({
     type: z.literal('call'),
     id: z.string(),

@@ -4,6 +4,7 @@ import { BOARD_ROUTES } from './api-boards.js';
 import { DEPLOYMENT_ROUTES } from './api-deployments.js';
 import { LOOP_ROUTES } from './api-loops.js';
 import { NF_DESCRIPTOR_ROUTES } from './api-nf-descriptors.js';
+import { P4_PROGRAM_ROUTES } from './api-p4-programs.js';
 import { JoinToken, JoinTokenRequest, SessionInfo, TwinStatus, ValidationResult } from './api-resources.js';
 import { SCENARIO_ROUTES } from './api-scenarios.js';
 import { SWITCH_ROUTES } from './api-switches.js';
@@ -254,6 +255,7 @@ export const ROUTES = defineRoutes({
   ...SCENARIO_ROUTES,
   ...LOOP_ROUTES,
   ...SWITCH_ROUTES,
+  ...P4_PROGRAM_ROUTES,
   ...DEPLOYMENT_ROUTES,
   listNodes: {
     method: 'GET',

@@ -29,6 +29,9 @@ export const SwitchNode = z.strictObject({
   title: z.string().max(60).optional(),
   origin: Origin,
   driver: z.enum(['ovs', 'p4', 'bmv2']),
+  program: Name.optional().describe(
+    "a P4 program of one's own, for the drivers p4 and bmv2: the switch carries no chain; absent: that of the fabric",
+  ),
   ports: z.int().min(2).max(1024),
   table_entries: z.int().min(16).max(1_000_000),
   actions: z.array(SwitchAction),

@@ -10,6 +10,7 @@ export const Constraint = z.strictObject({
     'link-bandwidth',
     'switch-table',
     'switch-ability',
+    'switch-program',
     'affinity',
     'max-instances',
     'latency',

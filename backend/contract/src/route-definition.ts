@@ -33,6 +33,8 @@ export interface RouteDefinition {
   readonly body?: z.ZodType;
   /** A body that is not JSON. */
   readonly body_type?: 'application/octet-stream';
+  /** Largest JSON body, where it is not `BODY_LIMIT_BYTES`. */
+  readonly body_limit_bytes?: number;
   readonly status: 200 | 201 | 202 | 204;
   readonly response?: z.ZodType;
   readonly response_type?: 'text/event-stream' | 'application/json';

@@ -3,6 +3,7 @@ import { Generation, Id, IpAddress, MacAddress, Name } from './common.js';
 import { DirectAttribute, FlowKey } from './filter.js';
 import { KeepFlows } from './flow-steering.js';
 import { HopId } from './node-spec.js';
+import { P4Assignment } from './p4/p4-entries.js';
 
 /**
  * Tables in the order in which a packet passes them: `admit` lists what each port may send, `steer` steers classes and
@@ -123,6 +124,9 @@ export const SwitchSpec = z.strictObject({
   ports: z.array(SwitchPort).max(1024).describe('ports that entries refer to'),
   entries: z.array(SwitchEntry).max(1_000_000),
   groups: z.array(SwitchGroup).max(65536),
+  program: P4Assignment.optional().describe(
+    "one's own instead of that of the fabric; entries and groups are empty then",
+  ),
 });
 export type SwitchSpec = z.infer<typeof SwitchSpec>;
 

@@ -19,6 +19,7 @@ export type EventSubject =
   | 'nf-descriptor'
   | 'node'
   | 'operation'
+  | 'p4-program'
   | 'pcap'
   | 'policy'
   | 'reconfiguration'

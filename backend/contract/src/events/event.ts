@@ -9,6 +9,7 @@ import { DETECTION_EVENTS } from './detection.js';
 import { LOOP_EVENTS } from './loop.js';
 import { NF_DESCRIPTOR_EVENTS } from './nf-descriptor.js';
 import { AGENT_EVENTS, NODE_EVENTS } from './node.js';
+import { P4_PROGRAM_EVENTS } from './p4-program.js';
 import { RECONFIGURATION_EVENTS } from './reconfiguration.js';
 import { SCENARIO_EVENTS } from './scenario.js';
 import { SERVER_EVENTS } from './server.js';
@@ -32,6 +33,7 @@ export const EVENTS = {
   ...CHAIN_EVENTS,
   ...DEPLOYMENT_EVENTS,
   ...NF_DESCRIPTOR_EVENTS,
+  ...P4_PROGRAM_EVENTS,
   ...NODE_EVENTS,
   ...BOARD_EVENTS,
   ...RECONFIGURATION_EVENTS,

@@ -63,6 +63,10 @@ const CONSTRAINTS: Record<Constraint['constraint'], Words> = {
     remedy: 'Run the chain in sequence and its instances in turn, or use servers whose engine can do more.',
   },
   'switch-ability': { name: 'What the switch can do', remedy: 'Use another switch, or ask for less in the filter.' },
+  'switch-program': {
+    name: 'A switch with a P4 program of its own',
+    remedy: 'Give the switch back to the fabric on Topology, or place and attach elsewhere: it carries no chain.',
+  },
   affinity: { name: 'Affinity', remedy: 'Use another flow key for the function.' },
   'max-instances': {
     name: 'Number of instances',

@@ -25,6 +25,8 @@ const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   end_hold: 12_000,
   arm_traces: 12_000,
   read_traces: 12_000,
+  read_program: 12_000,
+  read_cells: 12_000,
 };
 
 export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'switch-hello' | 'reply' }>;

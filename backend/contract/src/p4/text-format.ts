@@ -1,0 +1,112 @@
+/** Fields of a message by name, in snake case, each with all of its values. Scalars are texts as they are written. */
+export type TextMessage = ReadonlyMap<string, readonly TextValue[]>;
+export type TextValue = string | TextMessage;
+
+const MOST_NESTED = 64;
+const TOKENS =
+  /(?<space>[ \t\r\n]+|#[^\n]*)|(?<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(?<word>[+-]?[A-Za-z0-9_.]+)|(?<sign>[{}<>[\]:,;])/gy;
+
+interface Token {
+  readonly kind: 'word' | 'string' | 'sign';
+  readonly text: string;
+  readonly line: number;
+}
+
+/** Reads the text format of protocol buffers without knowing the message. Throws an error that names the line. */
+export function readTextFormat(text: string): TextMessage {
+  return new Reader(tokens(text)).message(null, 0);
+}
+
+/** The same of the JSON form of a message (proto3 language guide, JSON mapping). */
+export function messageOfJson(value: unknown, depth = 0): TextMessage {
+  if (depth > MOST_NESTED) throw new Error(`is nested deeper than ${MOST_NESTED} levels`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('is not a JSON object');
+  const one = (each: unknown): TextValue =>
+    typeof each === 'object' && each !== null ? messageOfJson(each, depth + 1) : String(each);
+  return new Map(
+    Object.entries(value).map(([key, each]) => [
+      key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      Array.isArray(each) ? each.map(one) : [one(each)],
+    ]),
+  );
+}
+
+function tokens(text: string): Token[] {
+  const found: Token[] = [];
+  let line = 1;
+  let at = 0;
+  for (const match of text.matchAll(TOKENS)) {
+    const { space, string, word, sign } = match.groups!;
+    if (string !== undefined) found.push({ kind: 'string', text: string.slice(1, -1), line });
+    else if (word !== undefined) found.push({ kind: 'word', text: word, line });
+    else if (sign !== undefined) found.push({ kind: 'sign', text: sign, line });
+    line += (space ?? '').split('\n').length - 1;
+    at = match.index + match[0].length;
+  }
+  if (at < text.length) throw new Error(`line ${line}: unexpected ${JSON.stringify(text.slice(at, at + 10))}`);
+  return found;
+}
+
+class Reader {
+  private at = 0;
+
+  constructor(private readonly all: readonly Token[]) {}
+
+  /** Up to `end`; null: to the end of the text. */
+  message(end: string | null, depth: number): TextMessage {
+    if (depth > MOST_NESTED) throw new Error(`is nested deeper than ${MOST_NESTED} levels`);
+    const fields = new Map<string, TextValue[]>();
+    for (;;) {
+      const token = this.all[this.at];
+      if (!token && end !== null) throw new Error('the text ends within a message');
+      if (!token) return fields;
+      this.at += 1;
+      if (token.kind === 'sign' && token.text === end) return fields;
+      if (token.kind === 'sign' && /[,;]/.test(token.text)) continue;
+      if (token.kind !== 'word') throw wrong(token, 'the name of a field');
+      const values = fields.get(token.text) ?? [];
+      fields.set(token.text, values);
+      if (this.takes(':')) this.list(values, token, depth);
+      else values.push(this.nested(token, depth));
+    }
+  }
+
+  private list(values: TextValue[], name: Token, depth: number): void {
+    if (!this.takes('[')) {
+      values.push(this.value(name, depth));
+      return;
+    }
+    while (!this.takes(']')) {
+      values.push(this.value(name, depth));
+      this.takes(',');
+    }
+  }
+
+  private value(name: Token, depth: number): TextValue {
+    const token = this.all[this.at];
+    if (!token) throw new Error(`line ${name.line}: the text ends before the value of ${name.text}`);
+    if (token.kind === 'sign') return this.nested(name, depth);
+    this.at += 1;
+    let { text } = token;
+    // Texts that follow each other are one.
+    while (token.kind === 'string' && this.all[this.at]?.kind === 'string') text += this.all[this.at++]!.text;
+    return text;
+  }
+
+  private nested(name: Token, depth: number): TextMessage {
+    if (this.takes('{')) return this.message('}', depth + 1);
+    if (this.takes('<')) return this.message('>', depth + 1);
+    throw wrong(this.all[this.at] ?? name, `a value of ${name.text}`);
+  }
+
+  private takes(sign: string): boolean {
+    const token = this.all[this.at];
+    const isIt = token?.kind === 'sign' && token.text === sign;
+    if (isIt) this.at += 1;
+    return isIt;
+  }
+}
+
+function wrong({ text, line }: Token, wanted: string): Error {
+  return new Error(`line ${line}: ${JSON.stringify(text)} is not ${wanted}`);
+}

@@ -58,8 +58,8 @@ export interface Place {
 const KNOWN_BINS = new WeakMap<Infrastructure, readonly Bin[]>();
 
 /**
- * Servers with what their first NIC and its link to a switch can carry; without a link they carry nothing. Made once for
- * each infrastructure.
+ * Servers with what their first NIC and its link to a switch can carry; without a link, or at a switch with a program of its
+ * own, they carry nothing. Made once for each infrastructure.
  */
 export function binsOf(infrastructure: Infrastructure): readonly Bin[] {
   const known = KNOWN_BINS.get(infrastructure);
@@ -70,7 +70,8 @@ export function binsOf(infrastructure: Infrastructure): readonly Bin[] {
 }
 
 function foundBins(infrastructure: Infrastructure): Bin[] {
-  const switches = new Set(infrastructure.switches.map(({ id }) => id));
+  const ofFabric = infrastructure.switches.filter(({ program }) => program === undefined);
+  const switches = new Set(ofFabric.map(({ id }) => id));
   return infrastructure.servers.map(({ id, cores, ghz, memory_bytes, nics }) => {
     const nic = nics[0]!;
     const links = infrastructure.links.filter(

@@ -4,6 +4,7 @@ import { type Budget, requireTime } from '../../budget.js';
 import { ASSUMED_ABILITIES } from './abilities.js';
 import { availableEntries } from './available-entries.js';
 import { Inability, Shortage } from './match.js';
+import { ownProgramsBefore } from './own-programs.js';
 import { SwitchProgram } from './switch-program.js';
 import { switchPlaces } from './topology.js';
 
@@ -64,6 +65,11 @@ export function lowerFabric(
       );
       continue;
     }
+    for (const { id, program, carries } of ownProgramsBefore(rule, infrastructure))
+      lack(
+        { constraint: 'switch-program', needed: 1, available: 0, unit: 'switches', where: id },
+        `${id} runs the P4 program ${program} of its own, so it carries nothing for ${carries} (${rule.id})`,
+      );
     for (const program of programs) {
       const { id } = program.place;
       try {

@@ -6,6 +6,7 @@ import { fabricIn } from '../../transition/phases.js';
 import type { MetadataLayout } from '../metadata.js';
 import { classMatches, guardRules, PRIORITY } from '../steering.js';
 import { type AbilitiesOf, lowerFabric, type TableUse } from './lower-fabric.js';
+import { serversOfFabric } from './own-programs.js';
 
 /** Table entries that any placement needs. */
 export interface TableBeforeHops {
@@ -22,12 +23,12 @@ export interface RulesBeforeHops {
 }
 
 export function rulesBeforeHops(
-  { servers }: Infrastructure,
+  infrastructure: Infrastructure,
   chains: readonly PlannedChain[],
   layouts: ReadonlyMap<string, MetadataLayout>,
   recall: Recall,
 ): RulesBeforeHops {
-  const [server] = servers;
+  const [server] = serversOfFabric(infrastructure);
   const parts = chains.map((chain) => {
     const layout = layouts.get(chain.definition.name)!;
     return recall.of('rules before hops', [recall.nameOf(chain), recall.nameOf(layout)], () => ({
@@ -55,7 +56,7 @@ export function tableBeforeHops(
   returned: readonly string[],
   time: Pick<Budget, 'expired'> = {},
 ): TableBeforeHops {
-  const [server] = infrastructure.servers;
+  const [server] = serversOfFabric(infrastructure);
   const returns = (server ? returned : []).map(
     (address): FabricRule => ({
       ...toward(server!.id),

@@ -45,7 +45,9 @@ export function switchPlaces(infrastructure: Infrastructure): readonly SwitchPla
 const KNOWN = new WeakMap<Infrastructure, readonly SwitchPlace[]>();
 
 function foundPlaces(infrastructure: Infrastructure): SwitchPlace[] {
-  const { switches, servers, hosts } = infrastructure;
+  const { servers, hosts } = infrastructure;
+  // One with a program of its own has none of the fabric's tables: nothing leads to it or through it.
+  const switches = infrastructure.switches.filter(({ program }) => program === undefined);
   const roles = new Map<string, SwitchPort['role']>([
     ...servers.map(({ id }) => [id, 'server'] as const),
     ...hosts.map(({ id }) => [id, 'host'] as const),

@@ -1,4 +1,14 @@
-import type { ObservedPort, PacketTraces, SwitchAbilities, SwitchSpec, TraceRequest } from '@orrery/contract';
+import type {
+  ObservedPort,
+  P4Cells,
+  P4CellsRequest,
+  P4ProgramFiles,
+  P4Reading,
+  PacketTraces,
+  SwitchAbilities,
+  SwitchSpec,
+  TraceRequest,
+} from '@orrery/contract';
 import type { z } from 'zod';
 
 export interface EntryCount {
@@ -47,6 +57,17 @@ export interface SwitchDriver {
   read(): Promise<SwitchReading>;
   /** Of a switch with the ability `traces`. Rejects with the reason if the switch refuses. */
   readonly tracer?: PacketTracer;
+  /** Of a switch that takes programs of users. */
+  readonly programs?: ProgramLoader;
+}
+
+/** Programs of users, which a specification names by their hash. */
+export interface ProgramLoader {
+  /** For the specifications that follow. */
+  take(files: P4ProgramFiles): void;
+  /** What the tables hold. Rejects with the reason if the switch runs no program of a user. */
+  tables(): Promise<P4Reading>;
+  cells(request: P4CellsRequest): Promise<P4Cells>;
 }
 
 export interface PacketTracer {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { type AgentMethod, EVENTS, type PacketTraces, SwitchSpec, TraceRequest } from '@orrery/contract';
+import { type AgentMethod, EVENTS, P4CellsRequest, SwitchSpec, TraceRequest } from '@orrery/contract';
 import { z } from 'zod';
 import { DesiredStore } from '../desired-store.js';
 import { agentEvent, type Emit } from '../link/agent-event.js';
@@ -10,6 +10,7 @@ import { EventOutbox } from '../link/event-outbox.js';
 import { DEFAULT_LINK, type Desired, ServerLink } from '../link/server-link.js';
 import { log } from '../platform/log.js';
 import { VERSION } from '../version.js';
+import { ProgramStore } from './program-store.js';
 import type { ConfiguredSwitch } from './switch-config.js';
 import { SwitchKeeper } from './switch-keeper.js';
 import type { SwitchOptions } from './switch-options.js';
@@ -20,6 +21,7 @@ const Cursor = z.object({ after: z.int().min(0) });
 /** One switch: its keeper, its saved state and its own connection to the server. */
 export class SwitchAgent {
   private readonly store: DesiredStore<typeof SwitchSpec>;
+  private readonly programs: ProgramStore;
   private readonly keeper: SwitchKeeper;
   private readonly link: ServerLink;
   private readonly sampler = new SwitchSampler((samples) => this.link.samples({ type: 'switch-samples', samples }));
@@ -33,6 +35,7 @@ export class SwitchAgent {
     mkdirSync(state_dir, { recursive: true, mode: 0o700 });
     chmodSync(state_dir, 0o700);
     this.store = new DesiredStore(state_dir, SwitchSpec);
+    this.programs = new ProgramStore(state_dir);
     this.keeper = new SwitchKeeper(node, driver, this.emit, {
       observed: (observed) => this.link.observed({ type: 'switch-observed', observed }),
       read: (spec, reading) => this.sampler.take(spec, reading),
@@ -53,6 +56,8 @@ export class SwitchAgent {
   /** Resumes from the saved state, then connects. */
   start(): void {
     const spec = this.store.read();
+    const program = spec?.program && this.programs.read();
+    if (program) this.configured.driver.programs?.take(program);
     if (spec) this.keeper.desire(spec);
     this.keeper.start();
     this.link.start();
@@ -70,8 +75,12 @@ export class SwitchAgent {
     this.link.event(agentEvent(event, subject, message, data, Date.now()));
   };
 
-  private async call(method: AgentMethod, params: Record<string, unknown>): Promise<PacketTraces> {
-    const { tracer } = this.configured.driver;
+  private async call(method: AgentMethod, params: Record<string, unknown>): Promise<unknown> {
+    const { tracer, programs } = this.configured.driver;
+    if (method === 'read_program' || method === 'read_cells') {
+      if (!programs) throw new Error(`/method: a switch of the driver ${this.configured.kind.kind} runs no P4 program`);
+      return method === 'read_program' ? programs.tables() : programs.cells(P4CellsRequest.parse(params));
+    }
     if (method !== 'arm_traces' && method !== 'read_traces') throw new Error(`/method: a switch has no ${method}`);
     if (!tracer) throw new Error(`/method: a switch of the driver ${this.configured.kind.kind} leaves no traces`);
     if (method === 'read_traces') return tracer.read(Cursor.parse(params).after);
@@ -97,14 +106,17 @@ export class SwitchAgent {
       this.emit('agent.bad-message', node, 'Message from the server ignored: it is for a server', {});
       return;
     }
-    const { spec } = message;
+    const { spec, program } = message;
     const { desired } = this.keeper;
     if (!first && desired && spec.generation < desired.generation) {
       log('warning', `${node}: generation ${spec.generation} arrived after ${desired.generation} and is ignored`);
       return;
     }
     if (desired && JSON.stringify(spec) === JSON.stringify(desired)) return;
+    if (program) this.configured.driver.programs?.take(program);
     try {
+      // Before the specification that names it, so that a restart finds both.
+      if (program) this.programs.write(program);
       this.store.write(spec);
     } catch (error) {
       const why = `Generation ${spec.generation} cannot be saved for a restart: ${(error as Error).message}`;

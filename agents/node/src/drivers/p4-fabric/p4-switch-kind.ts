@@ -2,6 +2,8 @@ import { resolve } from 'node:path';
 import { DIRECT_ATTRIBUTES, type DirectAttribute, type SwitchAbilities } from '@orrery/contract';
 import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../package-root.js';
+import { OwnSwitch } from '../p4-own/own-switch.js';
+import { ProgrammableSwitch } from '../p4-own/programmable-switch.js';
 import { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
 import type { SwitchDriverKind } from '../switch-driver.js';
 import { FabricProgram } from './fabric-program.js';
@@ -79,7 +81,8 @@ export function p4SwitchKind(kind: string, title: string, traces: boolean): Swit
       const client = new P4RuntimeClient(p4runtime, String(device_id));
       const byName = new Map(Object.entries(ports));
       const tracer = traces && control !== undefined ? new ControlTracer(control, byName) : undefined;
-      return new P4Switch(client, new FabricProgram(FABRIC), byName, software, tracer);
+      const fabric = new P4Switch(client, new FabricProgram(FABRIC), byName, software, tracer);
+      return new ProgrammableSwitch(fabric, new OwnSwitch(client, byName));
     },
   };
 }

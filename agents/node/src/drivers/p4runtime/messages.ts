@@ -7,6 +7,8 @@ export interface FieldMatch {
   readonly exact?: { readonly value: Buffer };
   readonly ternary?: { readonly value: Buffer; readonly mask: Buffer };
   readonly range?: { readonly low: Buffer; readonly high: Buffer };
+  readonly lpm?: { readonly value: Buffer; readonly prefixLen?: number };
+  readonly optional?: { readonly value: Buffer };
 }
 
 export interface Action {
@@ -14,12 +16,19 @@ export interface Action {
   readonly params?: readonly { readonly paramId: number; readonly value: Buffer }[];
 }
 
+export interface CounterData {
+  readonly byteCount?: string;
+  readonly packetCount?: string;
+}
+
 export interface TableEntry {
   readonly tableId: number;
   readonly match?: readonly FieldMatch[];
   readonly action?: { readonly action?: Action };
   readonly priority?: number;
-  readonly counterData?: { readonly byteCount?: string; readonly packetCount?: string };
+  readonly counterData?: CounterData;
+  /** Of whoever wrote it. */
+  readonly metadata?: Buffer;
   readonly isDefaultAction?: boolean;
 }
 
@@ -33,8 +42,22 @@ export interface MulticastGroup {
   readonly replicas?: readonly Replica[];
 }
 
+/** One cell of an array; without an index all of them. */
+export interface CounterEntry {
+  readonly counterId: number;
+  readonly index?: { readonly index?: string };
+  readonly data?: CounterData;
+}
+export interface RegisterEntry {
+  readonly registerId: number;
+  readonly index?: { readonly index?: string };
+  readonly data?: { readonly bitstring?: Buffer };
+}
+
 export interface Entity {
   readonly tableEntry?: TableEntry;
+  readonly counterEntry?: CounterEntry;
+  readonly registerEntry?: RegisterEntry;
   readonly packetReplicationEngineEntry?: { readonly multicastGroupEntry?: MulticastGroup };
 }
 
@@ -50,7 +73,15 @@ export interface PipelineConfig {
   readonly cookie?: { readonly cookie?: string };
 }
 
+/** Halves of a number of 128 bits. */
+export interface ElectionId {
+  readonly high: string;
+  readonly low: string;
+}
+
 /** Of a stream's reply: who may write. Code 0: this client. */
 export interface Arbitration {
+  /** The highest that the device has seen. */
+  readonly electionId?: Partial<ElectionId>;
   readonly status?: { readonly code?: number; readonly message?: string };
 }

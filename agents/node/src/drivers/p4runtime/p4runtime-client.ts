@@ -1,6 +1,6 @@
 import type * as Grpc from '@grpc/grpc-js';
 import type { Root } from 'protobufjs';
-import type { Arbitration, Entity, PipelineConfig, Update } from './messages.js';
+import type { Arbitration, ElectionId, Entity, PipelineConfig, Update } from './messages.js';
 import { protocol } from './protocol.js';
 
 const CALL_TIMEOUT_MS = 5000;
@@ -29,7 +29,7 @@ export class P4RuntimeClient {
   private stream: Grpc.ClientDuplexStream<object, object> | null = null;
   private arbitration: Promise<void> | null = null;
   /** Of two controllers the one that started later writes. */
-  private readonly electionId = { high: '0', low: String(BigInt(Date.now())) };
+  private electionId: ElectionId = { high: '0', low: String(BigInt(Date.now())) };
 
   /** `address` as gRPC has it: `unix:/path` or `host:port`. */
   constructor(
@@ -67,7 +67,11 @@ export class P4RuntimeClient {
   async write(updates: readonly Update[]): Promise<void> {
     await this.becomePrimary();
     for (let at = 0; at < updates.length; at += UPDATES_A_CALL)
-      await this.call('write', { ...this.own, updates: updates.slice(at, at + UPDATES_A_CALL) });
+      await this.call('write', { ...this.own, updates: updates.slice(at, at + UPDATES_A_CALL) }).catch((error) => {
+        // Another controller has taken over, of which the stream has not told yet.
+        if (error instanceof P4RuntimeError && error.code === PERMISSION_DENIED) this.endStream();
+        throw error;
+      });
   }
 
   async read(entities: readonly Entity[]): Promise<Entity[]> {
@@ -130,6 +134,10 @@ export class P4RuntimeClient {
         clearTimeout(late);
         const { code = 0, message = '' } = arbitration.status ?? {};
         if (code === 0) return resolve();
+        if (code === NOT_FOUND && this.outbid(arbitration.electionId)) {
+          stream.write({ arbitration: { deviceId: this.deviceId, electionId: this.electionId } });
+          return;
+        }
         reject(this.failure({ message: `another controller has it ${message}`.trim(), code }));
         stream.cancel();
       });
@@ -141,6 +149,16 @@ export class P4RuntimeClient {
       stream.on('end', ended);
       stream.write({ arbitration: { deviceId: this.deviceId, electionId: this.electionId } });
     });
+  }
+
+  /** The device has no primary, but remembers a higher id of one that left. False: not so. */
+  private outbid({ high = '0', low = '0' }: Partial<ElectionId> = {}): boolean {
+    const number = (id: ElectionId) => (BigInt(id.high) << 64n) | BigInt(id.low);
+    const highest = number({ high, low });
+    if (highest < number(this.electionId) || highest === MOST_ELECTION_ID) return false;
+    const next = highest + 1n;
+    this.electionId = { high: String(next >> 64n), low: String(next & MOST_64_BITS) };
+    return true;
   }
 
   private endStream(): void {
@@ -191,8 +209,11 @@ export class P4RuntimeClient {
   }
 }
 
+const MOST_64_BITS = (1n << 64n) - 1n;
+const MOST_ELECTION_ID = (1n << 128n) - 1n;
 const DEADLINE_EXCEEDED = 4;
 const NOT_FOUND = 5;
+const PERMISSION_DENIED = 7;
 const FAILED_PRECONDITION = 9;
 
 // The methods of a client that is made from a descriptor have no types.

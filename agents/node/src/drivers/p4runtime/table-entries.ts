@@ -84,9 +84,10 @@ export function asWritten(entry: TableEntry, info: P4Info): TableEntry {
 
 /** The same for entries that match the same packets at the same priority in the same table: a switch holds one of them. */
 export function identityOf({ tableId, match = [], priority = 0 }: TableEntry): string {
-  const fields = match.map(({ fieldId, exact, ternary, range }) => {
-    const values = [exact?.value, ternary?.value, ternary?.mask, range?.low, range?.high];
-    return `${fieldId}:${values.map((value) => (value ? numberText(value) : '')).join('/')}`;
+  const fields = match.map(({ fieldId, exact, ternary, range, lpm, optional }) => {
+    const values = [exact?.value, ternary?.value, ternary?.mask, range?.low, range?.high, lpm?.value, optional?.value];
+    const length = lpm ? `/${lpm.prefixLen ?? 0}` : '';
+    return `${fieldId}:${values.map((value) => (value ? numberText(value) : '')).join('/')}${length}`;
   });
   return `${tableId} ${priority} ${fields.sort().join(' ')}`;
 }

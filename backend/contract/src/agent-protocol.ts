@@ -8,7 +8,7 @@ import { InstanceState } from './lifecycle.js';
 import { EngineAbility, NodeSpec } from './node-spec.js';
 import { P4ProgramFiles } from './p4/p4-program.js';
 import { ObservedSwitch, SwitchDescription, SwitchSamples } from './switch-protocol.js';
-import { SwitchSpec } from './switch-spec.js';
+import { SwitchAbilities, SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
 /** Raised on every change that older agents or servers do not understand. */
@@ -105,6 +105,10 @@ export const AgentMessage = z.discriminatedUnion('type', [
     type: z.literal('switch-hello'),
     ...identity,
     description: SwitchDescription,
+    drivers: z
+      .record(Name, SwitchAbilities)
+      .default({})
+      .describe('abilities of switches by the drivers that this agent has, also those that do not run'),
     observed: ObservedSwitch.nullable().describe('null: with it the hello would be too long, so it follows'),
   }),
   z.strictObject({ type: z.literal('observed'), observed: Observed }),

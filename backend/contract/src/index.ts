@@ -62,6 +62,7 @@ export * from './route-types.js';
 export * from './sample-keys.js';
 export * from './scenario.js';
 export * from './stream.js';
+export * from './switch-driver.js';
 export * from './switch-protocol.js';
 export * from './switch-spec.js';
 export * from './switch-state.js';

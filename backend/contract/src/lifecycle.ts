@@ -5,6 +5,7 @@ import { FlowMigration } from './flow-selector.js';
 import { Implementation } from './nf-descriptor.js';
 import { RequestedChange } from './plan.js';
 import { DeploymentOptions } from './plan-options.js';
+import { DriverChange } from './switch-driver.js';
 
 /** States of an LCM operation occurrence (ETSI SOL005). */
 export const OperationState = z.enum([
@@ -44,7 +45,7 @@ export const Operation = z.strictObject({
   project: Name,
   kind: z.enum(['deploy', 'undeploy', 'infrastructure', 'reconfigure', 'migrate']),
   state: OperationState,
-  subject: Id.describe('the chain or infrastructure being changed'),
+  subject: Id.describe('the chain or switch being changed'),
   plan_id: Id.nullable(),
   request: RequestedChange.describe(
     'what was asked for, with the versions that were chosen; planned again where something else runs when its turn comes',
@@ -52,6 +53,7 @@ export const Operation = z.strictObject({
   chains: z
     .array(VersionChange)
     .describe('the versions that it changes; a chain that keeps its version is planned anew'),
+  drivers: z.array(DriverChange).default([]).describe('the drivers of switches that it changes'),
   set_aside: z
     .strictObject({ waiting_for: z.array(Name), since_ms: TimestampMs })
     .nullable()

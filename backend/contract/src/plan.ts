@@ -11,6 +11,7 @@ import { NodeSpec } from './node-spec.js';
 import { ClassForecast, Constraint, Offload, ParallelForm, Quality, Reason, ScheduleForm } from './plan-analysis.js';
 import { DeploymentOptions, PlanOptions } from './plan-options.js';
 import { PredictionBand } from './prediction-band.js';
+import { DriverChange, DriverChoice } from './switch-driver.js';
 
 /** A node of the policy graph, the union of all chains (E2 3.4.1 step 1), after sizing (step 2). */
 export const PGraphNode = z.strictObject({
@@ -49,7 +50,15 @@ export const SloPrediction = z.strictObject({
 
 export const PlanStep = z.strictObject({
   ordinal: z.int().min(0),
-  kind: z.enum(['prepare-node', 'extend-fabric', 'steer-fabric', 'switch-node', 'clean-node', 'settle-fabric']),
+  kind: z.enum([
+    'prepare-node',
+    'extend-fabric',
+    'change-driver',
+    'steer-fabric',
+    'switch-node',
+    'clean-node',
+    'settle-fabric',
+  ]),
   subject: z.string(),
   summary: z.string(),
   interrupts: z.array(Id).describe('chains whose packets the step may lose or delay'),
@@ -67,7 +76,7 @@ export const ImplementationChoice = z.strictObject({
 });
 export type ImplementationChoice = z.infer<typeof ImplementationChoice>;
 
-/** A change of what runs: `chains` added or replaced and `remove` removed. */
+/** A change of what runs: `chains` added or replaced, `remove` removed, and other drivers of switches. */
 export const RequestedChange = z.strictObject({
   chains: z
     .array(
@@ -82,6 +91,11 @@ export const RequestedChange = z.strictObject({
   remove: z.array(Id).max(64).default([]),
   implementations: z.array(ImplementationChoice).max(256).default([]),
   without_slots: z.array(SlotRef).max(256).default([]).describe('faulty slots, which must not be used'),
+  switch_drivers: z
+    .array(DriverChoice)
+    .max(64)
+    .default([])
+    .describe('drivers that switches of the twin are to run; deploying the plan needs the role admin then'),
   ...PlanOptions.shape,
 });
 export type RequestedChange = z.infer<typeof RequestedChange>;
@@ -144,10 +158,16 @@ export const Plan = z.strictObject({
         entries: z.int().min(0).describe('in the switch once the plan is applied'),
         most_entries: z.int().min(0).describe('highest number while the plan is being applied'),
         available: z.int().min(0),
+        entries_before: z
+          .int()
+          .min(0)
+          .optional()
+          .describe('in the switch before; told where the driver of a switch changes'),
       }),
     )
     .default([])
     .describe('table entries of each switch, as installed'),
+  drivers: z.array(DriverChange).optional().describe('drivers of switches that the plan changes; absent: none'),
   migrations: z
     .array(z.strictObject({ from: Id, from_server: Name, to: Id, to_server: Name }))
     .default([])

@@ -63,5 +63,5 @@ export { predictSlos } from './slo/predict.js';
 export { overheadMeasured, predictRunning, type RunningPlan } from './slo/running.js';
 export { solveWithHighs } from './solver/highs.js';
 export type { Limits, LinearModel, Solution, Solver } from './solver/linear-model.js';
-export { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase, STEP_KIND } from './transition/phases.js';
+export { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase, stepKindsOf } from './transition/phases.js';
 export { sameContent } from './transition/same-spec.js';

@@ -12,6 +12,7 @@ import { log } from '../platform/log.js';
 import { VERSION } from '../version.js';
 import { ProgramStore } from './program-store.js';
 import type { ConfiguredSwitch } from './switch-config.js';
+import { SWITCH_DRIVERS } from './switch-drivers.js';
 import { SwitchKeeper } from './switch-keeper.js';
 import type { SwitchOptions } from './switch-options.js';
 import { SwitchSampler } from './switch-samples.js';
@@ -96,6 +97,7 @@ export class SwitchAgent {
       origin: this.options.origin,
       version: VERSION,
       description: { driver: kind.kind, software, abilities: kind.abilities },
+      drivers: Object.fromEntries(SWITCH_DRIVERS.map((one) => [one.kind, one.abilities])),
       observed: this.keeper.observed,
     };
   }

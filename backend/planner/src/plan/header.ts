@@ -13,6 +13,7 @@ export function header({
   nf_revisions,
   infrastructure_revision = 0,
   calibration = NOT_CALIBRATED,
+  drivers = [],
 }: PlanInput) {
   return {
     id,
@@ -23,6 +24,7 @@ export function header({
     request: request ?? RequestedChange.parse(options ?? {}),
     calibration,
     chains: [...chains],
+    ...(drivers.length > 0 ? { drivers: [...drivers] } : {}),
     ...(nf_revisions ? { nf_revisions: { ...nf_revisions } } : {}),
   };
 }

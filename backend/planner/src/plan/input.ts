@@ -1,5 +1,6 @@
 import type {
   Calibration,
+  DriverChange,
   EngineAbility,
   ImplementationChoice,
   Infrastructure,
@@ -47,6 +48,10 @@ export interface PlanInput {
   readonly workers?: Readonly<Record<string, number>>;
   /** Reported abilities by switch; assumed for the others (lower/switch/abilities.ts). */
   readonly switches?: AbilitiesOf;
+  /** Other drivers that switches get with the plan; `infrastructure` and `switches` are already as they are then. */
+  readonly drivers?: readonly DriverChange[];
+  /** As `switches`, but with the abilities that they have before; absent: the same. */
+  readonly switches_before?: AbilitiesOf;
   /** Reserved slots: used only if a choice names them. */
   readonly reserved_slots?: readonly SlotRef[];
   /** Faulty slots: what they ran moves back to software. */

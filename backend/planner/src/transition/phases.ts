@@ -26,6 +26,11 @@ export const STEP_KIND: Readonly<Record<NodePhase | FabricPhase, PlanStep['kind'
   settle: 'settle-fabric',
 };
 
+/** The steps that a phase carries out: other drivers of switches come with the rules that are lowered to them. */
+export function stepKindsOf(phase: NodePhase | FabricPhase): readonly PlanStep['kind'][] {
+  return phase === 'steer' ? ['change-driver', 'steer-fabric'] : [STEP_KIND[phase]];
+}
+
 export function isFabricPhase(phase: Phase): phase is FabricPhase {
   return (FABRIC_PHASES as readonly Phase[]).includes(phase);
 }

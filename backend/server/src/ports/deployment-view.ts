@@ -1,4 +1,4 @@
-import type { Deployment, NodeSpec, Plan } from '@orrery/contract';
+import type { Deployment, DriverChange, NodeSpec, Plan } from '@orrery/contract';
 
 export const DEPLOYMENT_VIEW = Symbol('DeploymentView');
 
@@ -10,6 +10,8 @@ export interface DeploymentView {
   readonly plan: Plan | null;
   /** The plan in effect once every accepted operation is done: the base of the next plan. */
   readonly comingPlan: Plan | null;
+  /** What accepted operations will have changed of the drivers of switches by then. */
+  readonly comingDrivers: readonly DriverChange[];
   /** Servers that have, or will have, instances, hops or exits. */
   serversInUse(): ReadonlySet<string>;
   /** Hosts whose traffic the fabric steers, or will steer, into chains. */

@@ -14,6 +14,10 @@ export interface FabricWait {
   readonly signal: AbortSignal;
   /** `all`: of the switches that carry the change; `able`: those of them that are connected and do not fail. */
   readonly for: 'all' | 'able';
+  /** Switches that are built anew, by another driver: they are waited for whatever becomes of them meanwhile. */
+  readonly rebuilt?: readonly string[];
+  /** Told what each switch lacks that is waited for, when that changes. */
+  readonly lagging?: (lags: ReadonlyMap<string, string>) => Promise<void>;
 }
 
 /** The switches between the servers. */

@@ -1,4 +1,4 @@
-import type { Plan, PlanRequest } from '@orrery/contract';
+import type { DriverChange, Plan, PlanRequest } from '@orrery/contract';
 
 export const PLANS = Symbol('PlanStore');
 
@@ -6,9 +6,12 @@ export interface PlanStore {
   /** Throws 404. */
   get(id: string): Promise<Plan>;
   /** What `make` would return, without storing it. Until something changes, `make` then returns this same plan. */
-  lookAhead(request: PlanRequest, base: Plan | null): Promise<Plan>;
-  /** Plans on top of `base`, the plan in effect once every accepted operation is done, and stores the result. */
-  make(request: PlanRequest, base: Plan | null): Promise<Plan>;
+  lookAhead(request: PlanRequest, base: Plan | null, coming?: readonly DriverChange[]): Promise<Plan>;
+  /**
+   * Plans on top of `base`, the plan in effect once every accepted operation is done, and stores the result. `coming`: what they
+   * will have changed of the drivers of switches by then.
+   */
+  make(request: PlanRequest, base: Plan | null, coming?: readonly DriverChange[]): Promise<Plan>;
   /** Why the NFs of its chains are, or may be, described otherwise than in the plan, as a sentence; null: they are not. */
   outdatedBy(plan: Plan): string | null;
 }

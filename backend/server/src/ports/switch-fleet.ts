@@ -1,4 +1,11 @@
-import type { ObservedSwitch, PacketTraces, SwitchAbilities, SwitchDescription, SwitchSpec } from '@orrery/contract';
+import type {
+  ObservedSwitch,
+  PacketTraces,
+  SwitchAbilities,
+  SwitchDescription,
+  SwitchNode,
+  SwitchSpec,
+} from '@orrery/contract';
 
 export const SWITCH_FLEET = Symbol('SwitchFleet');
 
@@ -8,6 +15,8 @@ export interface SwitchFleet {
   observedSwitch(id: string): ObservedSwitch | null;
   /** Abilities of the switch at the agent's last connection; null: not known yet. */
   switchAbilities(id: string): SwitchAbilities | null;
+  /** Abilities that the switch has by a driver, as its agent told at its last connection; null: it has not told. */
+  switchAbilitiesBy(id: string, driver: string): SwitchAbilities | null;
   /** Description of the switch at the agent's last connection; null: not known yet. */
   switchDescription(id: string): SwitchDescription | null;
   isConnected(id: string): boolean;
@@ -17,4 +26,19 @@ export interface SwitchFleet {
   traces(id: string, method: 'arm_traces' | 'read_traces', params: Record<string, unknown>): Promise<PacketTraces>;
   /** Called with the switch or server whose connection or report has changed. */
   onChange(listener: (id: string) => void): void;
+}
+
+type Known = Pick<SwitchFleet, 'switchAbilities' | 'switchAbilitiesBy' | 'switchDescription'>;
+type Node = Pick<SwitchNode, 'id' | 'origin' | 'driver'>;
+
+/** Abilities of a switch by the driver that it is to run, also while it still runs another; null: not known yet. */
+export function abilitiesOf(fleet: Known, { id, origin, driver }: Node): SwitchAbilities | null {
+  const told = origin === 'twin' ? fleet.switchAbilitiesBy(id, driver) : null;
+  return told ?? fleet.switchAbilities(id);
+}
+
+/** The driver that a switch of the twin still runs instead of the one that it is to run; null: none, or not known. */
+export function formerDriver(fleet: Known, { id, origin, driver }: Node): string | null {
+  const runs = fleet.switchDescription(id)?.driver ?? driver;
+  return origin === 'twin' && runs !== driver ? runs : null;
 }

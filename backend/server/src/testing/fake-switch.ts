@@ -5,6 +5,7 @@ import {
   API_PREFIX,
   type ObservedSwitch,
   ServerMessage,
+  type SwitchAbilities,
   type SwitchSpec,
 } from '@orrery/contract';
 import { ASSUMED_ABILITIES } from '@orrery/planner';
@@ -18,6 +19,13 @@ export class FakeSwitch {
   hold = false;
   /** What it reports from its next connection on. */
   abilities = ASSUMED_ABILITIES;
+  driver = 'ovs';
+  /** Abilities by the drivers that it could run instead, as it reports them from its next connection on. */
+  drivers: Record<string, SwitchAbilities> = {
+    ovs: ASSUMED_ABILITIES,
+    p4: ASSUMED_ABILITIES,
+    bmv2: ASSUMED_ABILITIES,
+  };
   /** Why it cannot converge; null: it can. */
   trouble: string | null = null;
   /** Answers a call; what it throws is the refusal. */
@@ -74,7 +82,8 @@ export class FakeSwitch {
       version: '0.1.0',
       join_token: this.token,
       credential: this.credential,
-      description: { driver: 'ovs', software: 'fake', abilities: this.abilities },
+      description: { driver: this.driver, software: 'fake', abilities: this.abilities },
+      drivers: this.drivers,
       observed: this.observed,
     });
     await until(`welcome of ${this.node}`, () => welcomed);
@@ -99,6 +108,15 @@ export class FakeSwitch {
 
   send(message: AgentMessage): void {
     this.socket?.send(JSON.stringify(message));
+  }
+
+  /** Is built anew by another driver, with no entries. */
+  async rebuild(driver: string): Promise<void> {
+    await this.kill();
+    this.driver = driver;
+    this.abilities = this.drivers[driver] ?? this.abilities;
+    this.observed = { ...this.observed, generation: 0, entries: 0, state: 'converged', error: null };
+    await this.connect();
   }
 
   /** Disconnects abruptly, like a killed agent. */

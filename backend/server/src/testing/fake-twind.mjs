@@ -58,6 +58,13 @@ function refuse(response, status, title, errors) {
   response.end(JSON.stringify({ type: 'about:blank', title, status, errors }));
 }
 
+/** A machine that lacks it, by the name of the infrastructure. */
+function withoutBmv2({ name, switches }) {
+  const index = switches.findIndex(({ driver }) => driver === 'bmv2');
+  if (name !== 'without-bmv2' || index < 0) return undefined;
+  return { pointer: `/infrastructure/switches/${index}/driver`, detail: 'driver bmv2 is not available here: use ovs' };
+}
+
 const routes = {
   'GET /health': () => [200, { status: 'ok' }],
   'GET /capabilities': () => [
@@ -65,7 +72,8 @@ const routes = {
     { capabilities: [{ id: 'htb', title: 'HTB', where: 'twin', available: true, detail: 'fake', fallback: null }] },
   ],
   'GET /state': () => [200, state],
-  'POST /spec/check': (body) => (body.infrastructure.name === 'refused' ? null : [204, null]),
+  'POST /spec/check': ({ infrastructure }) =>
+    infrastructure.name === 'refused' ? null : (withoutBmv2(infrastructure) ?? [204, null]),
   'PUT /spec': (body) => {
     if (body.infrastructure?.name === 'refused-later') return null;
     const phase = body.infrastructure?.name === 'long-to-build' ? 'building' : body.infrastructure ? 'up' : 'down';
@@ -134,6 +142,7 @@ const server = createServer((request, response) => {
     const answer = routes[call]?.(body);
     if (answer === null)
       return refuse(response, 422, 'cannot be built', [{ pointer: '/infrastructure/links/2/delay_us', detail: 'no' }]);
+    if (answer?.pointer) return refuse(response, 422, 'cannot be built', [answer]);
     if (answer === undefined) return refuse(response, 404, 'there is no such thing');
     if (answer[0] === 204) return void response.writeHead(204).end();
     response.writeHead(answer[0], { 'content-type': 'application/json' }).end(JSON.stringify(answer[1]));

@@ -53,6 +53,7 @@ export function operationTrouble(operation: Cancellable & Pick<Operation, 'error
 const PHASES: Readonly<Record<PlanStep['kind'], string>> = {
   'prepare-node': 'Prepare',
   'extend-fabric': 'Extend',
+  'change-driver': 'Change driver',
   'steer-fabric': 'Steer',
   'switch-node': 'Switch',
   'clean-node': 'Clean',

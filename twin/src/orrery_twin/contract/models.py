@@ -204,6 +204,9 @@ SwitchAction = TypeAliasType(
 )
 
 
+SwitchDriver = TypeAliasType("SwitchDriver", Literal["ovs", "p4", "bmv2"])
+
+
 class SwitchNode(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -211,13 +214,7 @@ class SwitchNode(BaseModel):
     id: Name
     title: Annotated[str | None, Field(max_length=60)] = None
     origin: Origin
-    driver: Literal["ovs", "p4", "bmv2"]
-    program: Annotated[
-        Name | None,
-        Field(
-            description="a P4 program of one's own, for the drivers p4 and bmv2: the switch carries no chain; absent: that of the fabric"
-        ),
-    ] = None
+    driver: SwitchDriver
     ports: Annotated[int, Field(ge=2, le=1024)]
     table_entries: Annotated[int, Field(ge=16, le=1000000)]
     actions: list[SwitchAction]

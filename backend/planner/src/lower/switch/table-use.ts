@@ -82,11 +82,11 @@ export function tableBeforeHops(
 
 /**
  * Entries of every switch once the plan is applied, and the maximum during its application: old hops stay until no packet is
- * in transit to them. Conflicts name what does not fit or is not supported. Errors: `OutOfTime`.
+ * in transit to them, and drivers change when packets are steered anew. Conflicts name what does not fit or is not supported. Errors: `OutOfTime`.
  */
 export function tableUse(
   infrastructure: Infrastructure,
-  abilities: AbilitiesOf,
+  { abilities, before: abilitiesBefore }: { readonly abilities: AbilitiesOf; readonly before: AbilitiesOf },
   before: FabricSpec | null,
   planned: FabricSpec,
   time: Pick<Budget, 'expired'> = {},
@@ -95,15 +95,23 @@ export function tableUse(
   const after = lowerFabric(infrastructure, abilities, planned.rules, time);
   const between = before
     ? (['extend', 'steer'] as const).map((phase) =>
-        lowerFabric(infrastructure, abilities, fabricIn(phase, before, planned, (id) => servers.has(id)).rules, time),
+        lowerFabric(
+          infrastructure,
+          phase === 'extend' ? abilitiesBefore : abilities,
+          fabricIn(phase, before, planned, (id) => servers.has(id)).rules,
+          time,
+        ),
       )
     : [];
+  const changes = abilitiesBefore !== abilities;
+  const now = changes ? lowerFabric(infrastructure, abilitiesBefore, before?.rules ?? [], time).tables : [];
   return {
     tables: after.tables.map(({ id, entries, available }, i) => ({
       switch: id,
       entries,
       most_entries: Math.max(entries, ...between.map(({ tables }) => tables[i]!.entries)),
       available,
+      ...(now[i] ? { entries_before: now[i].entries } : {}),
     })),
     conflicts: [after, ...between].find(({ conflicts }) => conflicts.length > 0)?.conflicts ?? [],
   };

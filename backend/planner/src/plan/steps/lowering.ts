@@ -7,7 +7,7 @@ import { Infeasible, type LoweredDraft, type ScheduledDraft } from '../draft.js'
 
 /** Desired state of every server and the fabric (E2 3.4.2), with the entries of each switch as installed. */
 export function lowerGraph(draft: ScheduledDraft): LoweredDraft {
-  const { chains, descriptors, infrastructure, base, switches = new Map(), abilities = {} } = draft.input;
+  const { chains, descriptors, infrastructure, base, switches = new Map(), abilities = {}, budget } = draft.input;
   const destinations = hopDestinations(draft.graph, mirrorsInSwitch(draft.graph, infrastructure, switches));
   const hops = assignHops(destinations, hopsOf(base));
   const tooMany = hopConflict(draft.graph, destinations, hops);
@@ -18,7 +18,8 @@ export function lowerGraph(draft: ScheduledDraft): LoweredDraft {
   const { nodes, fabric } = lower(about);
   const missing = missingPolicies(nodes, abilities);
   if (missing.length > 0) throw new Infeasible(draft, { conflicts: missing });
-  const { tables, conflicts } = tableUse(infrastructure, switches, base?.fabric ?? null, fabric, draft.input.budget);
+  const then = { abilities: switches, before: draft.input.switches_before ?? switches };
+  const { tables, conflicts } = tableUse(infrastructure, then, base?.fabric ?? null, fabric, budget);
   if (conflicts.length > 0) throw new Infeasible(draft, { conflicts: [...conflicts] });
   return { ...draft, graph, nodes, fabric, tables };
 }

@@ -5,6 +5,7 @@ import { placedNodes } from '../../igraph/graph.js';
 import { binsOf } from '../../placement/problem.js';
 import { hopelessObjectives } from '../../slo/hopeless.js';
 import { diffOf } from '../../transition/diff.js';
+import { withDriverSteps } from '../../transition/driver-steps.js';
 import { movedJoints } from '../../transition/joints.js';
 import { lostState } from '../../transition/lost-state.js';
 import { migrationsBetween } from '../../transition/migrations.js';
@@ -31,7 +32,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
     cut_bps,
     bound,
   } = draft;
-  const { chains, descriptors, infrastructure, calibration, base, container_servers, budget } = input;
+  const { chains, descriptors, infrastructure, calibration, base, container_servers, budget, drivers = [] } = input;
   const { reasons, quality, ...analysis } = analyse(
     {
       chains,
@@ -56,6 +57,8 @@ export function predictPlan(draft: LoweredDraft): Plan {
   const instances = nfInstances(graph);
   const migrations = migrationsBetween(base, instances, descriptors);
   const splits = plannedSplits(graph, chains, descriptors);
+  const moved = new Set(movedJoints(base, graph));
+  const steps = stepsBetween(base, { nodes, fabric }, servers, new Set(abandoned), moved);
   return {
     ...header(input),
     feasible: true,
@@ -77,7 +80,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
     tables,
     migrations: migrations.filter(({ from }) => !abandoned.includes(from)),
     abandoned,
-    steps: stepsBetween(base, { nodes, fabric }, servers, new Set(abandoned), new Set(movedJoints(base, graph))),
+    steps: withDriverSteps(steps, drivers, base, infrastructure),
     diff: diffOf(base, graph, nodes),
   };
 }

@@ -28,6 +28,7 @@ import { Reconciler } from './reconciler.js';
 import { Replanner } from './replanner.js';
 import { SplitsController } from './splits.controller.js';
 import { StateMigration } from './state-migration.js';
+import { SwitchDesire } from './switch-desire.js';
 
 @Controller()
 class DeploymentsController {
@@ -196,6 +197,7 @@ class NfInstancesController {
     StateMigration,
     FlowMigrations,
     OperationControl,
+    SwitchDesire,
     Convergence,
     Replanner,
     Reconciler,

@@ -33,7 +33,7 @@ import { OPERATION_NOUN, stepsOf } from './operation-steps.js';
 import { queueRefusal } from './queue-limits.js';
 import { planErrors, planRefusal } from './refusals.js';
 import { splitRevision } from './split-revision.js';
-import { chainsOf, changesBetween, deploymentOf } from './versions.js';
+import { changesBetween, deploymentOf, subjectsOf } from './versions.js';
 
 const MAX_PLANNINGS = 3;
 
@@ -133,7 +133,8 @@ export class DeploymentsService implements Deployer {
     within = '',
   ): Promise<Operation> {
     for (let attempt = 1; ; attempt++) {
-      const making = this.plans.make(PlanRequest.parse(request), this.state.comingPlan);
+      const { comingPlan, comingDrivers } = this.state;
+      const making = this.plans.make(PlanRequest.parse(request), comingPlan, comingDrivers);
       const plan = await making.catch((error: unknown) => Promise.reject(pointingInto(within, error)));
       try {
         return await accept(plan);
@@ -171,6 +172,11 @@ export class DeploymentsService implements Deployer {
     caller: Caller,
     about?: Pick<Operation, 'id' | 'kind' | 'subject'>,
   ): Promise<Operation> {
+    if (driversIn(plan).length > 0 && !mayAct(caller.role, 'admin'))
+      throw new ProblemError(
+        403,
+        `The driver of a switch is changed by the role admin; the session has ${caller.role}.`,
+      );
     this.requireDeployable(plan, about ? '' : asked === null ? '/plan_id' : '/chain_id');
     return this.chains.publishing(this.withRunningVersions(plan), caller.name, async (publication) => {
       if (publication.isNew && !mayAct(caller.role, 'designer'))
@@ -196,16 +202,19 @@ export class DeploymentsService implements Deployer {
     const chains = changesBetween(this.state.comingVersions, versions, named);
     const [first] = chains;
     const isRemoval = chains.length > 0 && chains.every(({ to_version }) => to_version === null);
+    const drivers = driversIn(plan);
+    const kind = isRemoval ? 'undeploy' : drivers.length > 0 && chains.length === 0 ? 'infrastructure' : 'deploy';
     const now = Date.now();
     const operation: Operation = {
       id: about?.id ?? newId('op'),
       project: PROJECT,
-      kind: about?.kind ?? (isRemoval ? 'undeploy' : 'deploy'),
+      kind: about?.kind ?? kind,
       state: 'PROCESSING',
-      subject: about?.subject ?? asked ?? first?.chain_id ?? touchedBy(plan) ?? plan.id,
+      subject: about?.subject ?? asked ?? first?.chain_id ?? drivers[0]?.switch ?? touchedBy(plan) ?? plan.id,
       plan_id: plan.id,
       request: withVersions(plan.request, versions),
       chains,
+      drivers,
       set_aside: null,
       by,
       cancelled_by: null,
@@ -255,9 +264,9 @@ export class DeploymentsService implements Deployer {
 
   /** Operations that are set aside and wanted something else for the same chains. */
   private superseded(by: Operation, nowMs: number) {
-    const chains = chainsOf(by);
+    const chains = subjectsOf(by);
     const ended = this.state.queue.flatMap(({ operation }) => {
-      if (operation.set_aside === null || ![...chainsOf(operation)].some((chain) => chains.has(chain))) return [];
+      if (operation.set_aside === null || ![...subjectsOf(operation)].some((chain) => chains.has(chain))) return [];
       const why = `Superseded by another operation of ${by.by}`;
       return [ending(this.state, operation, { state: 'ROLLED_BACK', why }, nowMs)];
     });
@@ -282,6 +291,8 @@ export class DeploymentsService implements Deployer {
     if (!plan.feasible) throw invalid(planErrors(plan, pointer), planRefusal(plan));
     this.requireDescriptors(plan);
     this.requireResources(plan);
+    if (!this.twin.enabled && driversIn(plan).length > 0)
+      throw conflict('The twin is off (ORRERY_TWIN=off): the drivers of its switches can be planned but not changed.');
     const { servers } = this.infrastructure.current.infrastructure;
     const emulated = new Set(servers.filter(({ origin }) => origin === 'twin').map(({ id }) => id));
     if (!this.twin.enabled && serversOf(plan).some((server) => emulated.has(server)))
@@ -291,9 +302,12 @@ export class DeploymentsService implements Deployer {
       throw conflict(`The agent of ${absent} is not connected: start it, or enrol it with a join token.`);
   }
 
-  /** The servers and hosts of the plan still exist. */
-  private requireResources({ graph, fabric }: Plan): void {
-    const { servers, hosts } = this.infrastructure.current.infrastructure;
+  /** The servers, hosts and switches of the plan still exist. */
+  private requireResources(plan: Plan): void {
+    const { graph, fabric } = plan;
+    const { servers, hosts, switches } = this.infrastructure.current.infrastructure;
+    const gone = driversIn(plan).find((change) => !switches.some(({ id }) => id === change.switch));
+    if (gone) throw conflict(`The infrastructure has no switch "${gone.switch}" any more; plan again.`);
     const server = serversOf({ graph }).find((used) => !servers.some(({ id }) => id === used));
     if (server !== undefined) throw conflict(`The infrastructure has no server "${server}" any more; plan again.`);
     const sources = fabric.rules.flatMap(({ from_hosts }) => from_hosts);
@@ -346,6 +360,11 @@ function isPlanOf({ request: { chains, remove, implementations } }: Plan, chainI
     chain!.chain_id === chainId &&
     isDeepStrictEqual(chain!.splits, [split])
   );
+}
+
+/** Plans of earlier versions change none. */
+function driversIn({ drivers = [] }: Plan): Operation['drivers'] {
+  return drivers;
 }
 
 /** The chain whose instances a plan changes without a version change. */

@@ -1,4 +1,4 @@
-import type { FabricSpec, NodeSpec, Plan } from '@orrery/contract';
+import type { DriverChange, FabricSpec, NodeSpec, Plan } from '@orrery/contract';
 import { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase } from '@orrery/planner';
 import type { Desired } from './desired-store.js';
 
@@ -9,12 +9,13 @@ export interface Target {
   readonly nodes: Plan['nodes'];
   readonly fabric: Pick<FabricSpec, 'rules'>;
   readonly abandoned: readonly string[];
+  readonly drivers: readonly DriverChange[];
 }
 
-/** The way to a plan; null: to nothing. */
-export function targetOf(operation_id: string, plan: Plan | null): Target {
+/** The way to a plan; null: to nothing. `drivers`: what it changes of the drivers as they are. */
+export function targetOf(operation_id: string, plan: Plan | null, drivers: readonly DriverChange[]): Target {
   const { id = null, nodes = {}, fabric = { rules: [] }, abandoned = [] } = plan ?? {};
-  return { operation_id, plan_id: id, nodes, fabric, abandoned };
+  return { operation_id, plan_id: id, nodes, fabric, abandoned, drivers };
 }
 
 /**
@@ -34,7 +35,8 @@ export function desiredIn(
   if (isFabricPhase(phase)) {
     const wanted = { generation, rules: target.fabric.rules };
     const fabric = fabricIn(phase, before.fabric, wanted, exists);
-    return { ...base, fabric: numbered(before.fabric, fabric, generation) };
+    const drivers = phase === 'steer' ? target.drivers : before.drivers;
+    return { ...base, drivers, fabric: numbered(before.fabric, fabric, generation) };
   }
   if (phase === 'settled') return { ...base, generation: before.generation };
   const nodes = Object.fromEntries(
@@ -60,7 +62,8 @@ export function nextPhase(
 ): { readonly phase: Phase; readonly desired: Desired } {
   for (const phase of PHASES.slice(PHASES.indexOf(wanted))) {
     const desired = desiredIn(before, phase, target, exists, nowMs);
-    if (changesIn(before, desired, phase)) return { phase, desired };
+    const drives = phase === 'steer' && target.drivers.length > 0;
+    if (drives || changesIn(before, desired, phase)) return { phase, desired };
   }
   throw new Error('the phase "settled" is always entered');
 }

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import {
   Deployment,
+  type DriverChange,
   type EventDraft,
   type FabricSpec,
   type NodeSpec,
@@ -50,6 +51,8 @@ export interface Desired {
   readonly generation: number;
   readonly nodes: Readonly<Record<string, NodeSpec>>;
   readonly fabric: FabricSpec;
+  /** Drivers of switches that the operation has changed, or that are being changed back; absent: none. */
+  readonly drivers?: readonly DriverChange[];
 }
 
 /** How long a plan that no longer runs is kept. */
@@ -142,6 +145,11 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
       (versions, { operation }) => afterOperation(versions, operation),
       this.desired.in_force.chains,
     );
+  }
+
+  /** What the coming operations change of the drivers, in their order. */
+  get comingDrivers(): readonly DriverChange[] {
+    return this.coming.flatMap(({ operation }) => operation.drivers);
   }
 
   deployments(): readonly Deployment[] {

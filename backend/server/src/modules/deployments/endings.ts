@@ -23,7 +23,7 @@ export function completion(state: State, { plan }: Accepted, before: Operation, 
     ? { ...common, type: 'operation.partially-completed', message: `${took}; ${operation.error.detail}` }
     : { ...common, type: 'operation.completed', message: took };
   return {
-    desired: { ...state.desired, in_force },
+    desired: { ...state.desired, in_force, drivers: [] },
     operations: [operation],
     over: [operation],
     deployments: entries,
@@ -107,6 +107,7 @@ function atRest(desired: Desired): Desired {
     retreat: null,
     phase: 'settled',
     waiting_for: [],
+    drivers: [],
     plan_id: desired.in_force.plan_id,
   };
 }

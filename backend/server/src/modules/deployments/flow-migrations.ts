@@ -118,6 +118,7 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
       plan_id: null,
       request: RequestedChange.parse({}),
       chains: [],
+      drivers: [],
       set_aside: null,
       by,
       cancelled_by: null,

@@ -3,7 +3,7 @@ import type { Operation, OperationStep, Plan } from '@orrery/contract';
 export const OPERATION_NOUN: Readonly<Record<Operation['kind'], string>> = {
   deploy: 'Deployment',
   undeploy: 'Removal',
-  infrastructure: 'Change of the infrastructure',
+  infrastructure: 'Change of the driver',
   reconfigure: 'Reconfiguration',
   migrate: 'Move of flows',
 };
@@ -26,10 +26,15 @@ export function stepsOf(plan: Plan): OperationStep[] {
   }));
 }
 
-/** The operation with the steps of a kind started or done. */
-export function withSteps(operation: Operation, kind: StepKind, state: 'running' | 'done', nowMs: number): Operation {
+/** The operation with the steps of some kinds started or done. */
+export function withSteps(
+  operation: Operation,
+  kinds: readonly StepKind[],
+  state: 'running' | 'done',
+  nowMs: number,
+): Operation {
   const steps = operation.steps.map((step) => {
-    if (step.kind !== kind || step.state === 'done' || step.state === 'skipped') return step;
+    if (!isOf(step, kinds) || step.state === 'done' || step.state === 'skipped') return step;
     if (state === 'running') return step.state === 'running' ? step : { ...step, state, started_ms: nowMs };
     return { ...step, state, started_ms: step.started_ms ?? nowMs, ended_ms: nowMs, detail: null };
   });
@@ -38,14 +43,38 @@ export function withSteps(operation: Operation, kind: StepKind, state: 'running'
 
 /** The operation whose running steps name the agents that they wait for; null: they do so already. */
 export function awaiting(operation: Operation, away: readonly string[], nowMs: number): Operation | null {
+  return explained(operation, nowMs, ({ subject }) =>
+    agentsAwaited(subject === FABRIC ? away : away.filter((node) => node === subject)),
+  );
+}
+
+/** The operation whose running steps say what each switch lacks that they wait for; null: they do so already. */
+export function lagging(operation: Operation, lags: ReadonlyMap<string, string>, nowMs: number): Operation | null {
+  return explained(
+    operation,
+    nowMs,
+    ({ subject }) => (subject === FABRIC ? [...lags.values()].join('; ') : lags.get(subject)) || null,
+  );
+}
+
+/** Null: the running steps have these details already. */
+function explained(
+  operation: Operation,
+  nowMs: number,
+  detailOf: (step: OperationStep) => string | null,
+): Operation | null {
   let isChanged = false;
   const steps = operation.steps.map((step) => {
     if (step.state !== 'running') return step;
-    const detail = agentsAwaited(step.subject === FABRIC ? away : away.filter((node) => node === step.subject));
+    const detail = detailOf(step);
     isChanged ||= detail !== step.detail;
     return { ...step, detail };
   });
   return isChanged ? { ...operation, steps, updated_ms: nowMs } : null;
+}
+
+function isOf({ kind }: OperationStep, kinds: readonly StepKind[]): boolean {
+  return kinds.some((one) => one === kind);
 }
 
 function agentsAwaited(nodes: readonly string[]): string | null {
@@ -64,10 +93,15 @@ export function resumed(operation: Operation, nowMs: number): Operation {
   return { ...operation, state: 'PROCESSING', error: null, set_aside: null, updated_ms: nowMs };
 }
 
-/** The operation without its unfinished steps of a kind, which take effect later, for the reason. */
-export function withoutSteps(operation: Operation, kind: StepKind, detail: string, nowMs: number): Operation {
+/** The operation without its unfinished steps of some kinds, which take effect later, for the reason. */
+export function withoutSteps(
+  operation: Operation,
+  kinds: readonly StepKind[],
+  detail: string,
+  nowMs: number,
+): Operation {
   const steps = operation.steps.map((step): OperationStep => {
-    const isLeft = step.kind === kind && step.state !== 'done';
+    const isLeft = isOf(step, kinds) && step.state !== 'done';
     return isLeft ? { ...step, state: 'skipped', ended_ms: nowMs, detail } : step;
   });
   return { ...operation, steps, updated_ms: nowMs };
@@ -93,7 +127,7 @@ export function completed(operation: Operation, nowMs: number): Operation {
 /** The operation from when its change is being taken back. Its steps wait for nothing any more, and say only why it is. */
 export function rollingBack(operation: Operation, detail: string, nowMs: number): Operation {
   const steps = operation.steps.map((step): OperationStep => {
-    if (step.state === 'done') return step;
+    if (step.state === 'done' || step.state === 'failed') return step;
     const isCause = step.detail !== null && detail.includes(step.detail);
     return {
       ...step,

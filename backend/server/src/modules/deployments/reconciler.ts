@@ -1,22 +1,24 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { EventDraft, FabricSpec, Operation, Plan } from '@orrery/contract';
-import { isFabricPhase, PHASES, type Phase, STEP_KIND } from '@orrery/planner';
+import { isFabricPhase, PHASES, type Phase, stepKindsOf } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { Decision, LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
-import { FABRIC, type FabricDriver, type RuleChange, SwitchesAway } from '../../ports/fabric-driver.js';
+import { ProblemError } from '../../platform/problem.js';
+import { type FabricWait, type RuleChange, SwitchesAway } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { Convergence } from './convergence.js';
 import { nextPhase, targetOf } from './desired-in.js';
 import { type Accepted, type DesiredChange, DesiredStore, type Retreat } from './desired-store.js';
 import { claimed, completion, ending, settingAside } from './endings.js';
-import { awaiting, OPERATION_NOUN, resumed, stuck, withoutSteps, withSteps } from './operation-steps.js';
+import { awaiting, lagging, OPERATION_NOUN, resumed, stuck, withoutSteps, withSteps } from './operation-steps.js';
 import { beginWait, type Stuck, type Wait, wayOf } from './phase-wait.js';
 import { Replanner } from './replanner.js';
 import { nextBack, retreating } from './retreat.js';
 import { StateMigration } from './state-migration.js';
-import { chainsOf } from './versions.js';
+import { driversUnderWay, SwitchDesire } from './switch-desire.js';
+import { subjectsOf } from './versions.js';
 
 const RETRY_MS = 1000;
 const AT_ONCE = { again: 0 };
@@ -28,7 +30,8 @@ const DEADLINE_MS = 120_000;
 const BACKOFF = { firstMs: 100, mostMs: 200 };
 const OPERATIONS_KEY = 'operations';
 const FABRIC_KEY = 'fabric';
-const NO_CHANGE: RuleChange = { before: [], after: [] };
+/** A switch that gets another driver is built anew, and its agent started, before it can take rules. */
+const TIMEOUTS_OF_A_DRIVER = 2;
 
 /** Progress of a phase. */
 type Outcome = 'reached' | { readonly again: number };
@@ -52,7 +55,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     @Inject(CONFIG) private readonly config: Config,
     @Inject(DesiredStore) private readonly state: DesiredStore,
     @Inject(FLEET) private readonly fleet: NodeFleet,
-    @Inject(FABRIC) private readonly fabric: FabricDriver,
+    @Inject(SwitchDesire) private readonly switches: SwitchDesire,
     @Inject(Convergence) private readonly nodes: Convergence,
     @Inject(StateMigration) private readonly migration: StateMigration,
     @Inject(Replanner) private readonly replanner: Replanner,
@@ -131,15 +134,15 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       const { phase, desired } = nextPhase(
         this.state.desired,
         wanted,
-        targetOf(head.operation.id, head.plan),
+        targetOf(head.operation.id, head.plan, this.switches.changesOf(head.plan)),
         this.exists,
         Date.now(),
       );
       const now = Date.now();
       let operation = resumed(this.current(head), now);
       for (const over of PHASES.slice(0, PHASES.indexOf(phase)))
-        if (over !== 'settled') operation = withSteps(operation, STEP_KIND[over], 'done', now);
-      if (phase !== 'settled') operation = withSteps(operation, STEP_KIND[phase], 'running', now);
+        if (over !== 'settled') operation = withSteps(operation, stepKindsOf(over), 'done', now);
+      if (phase !== 'settled') operation = withSteps(operation, stepKindsOf(phase), 'running', now);
       const deployments = wanted === 'prepare' ? claimed(this.state, operation, now) : undefined;
       return { desired, deployments, operations: [operation], plan: head.plan, events: [stepEvent(operation, phase)] };
     });
@@ -191,8 +194,13 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const { operation_id, phase, generation, retreat } = this.state.desired;
     const of = `${operation_id} ${phase} ${generation} ${retreat !== null}`;
     const isRetried = this.wait?.reported && this.current(head).state === 'PROCESSING';
-    if (this.wait?.of !== of || isRetried) this.wait = beginWait(of, nowMs, this.config.timing.stepTimeoutMs);
+    if (this.wait?.of !== of || isRetried) this.wait = beginWait(of, nowMs, this.timeoutMs);
     return this.wait;
+  }
+
+  private get timeoutMs(): number {
+    const { stepTimeoutMs } = this.config.timing;
+    return driversUnderWay(this.state.desired).length > 0 ? TIMEOUTS_OF_A_DRIVER * stepTimeoutMs : stepTimeoutMs;
   }
 
   private async applyFabric(head: Accepted, run: LoopRun): Promise<Outcome> {
@@ -206,12 +214,13 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       );
       const steers = this.state.desired.phase === 'steer';
       if (steers) await run.step(this.migration.copy(head.plan, 'before', signal));
-      await run.step(this.fabric.apply(this.state.desired.fabric, this.changeOf(head), { signal, for: 'all' }));
+      await run.step(this.tellSwitches(head, { signal, for: 'all' }));
       if (steers) await run.step(this.migration.copy(head.plan, 'after', signal));
       return 'reached';
     } catch (error) {
       if (run.signal.aborted) throw error;
       if (this.forward.signal.aborted) return AT_ONCE;
+      if (driversUnderWay(this.state.desired).length > 0) return this.awaitDrivers(head, error as Error, run, wait);
       const why = `fabric: ${(error as Error).message}`;
       const away = error instanceof SwitchesAway ? error.switches : [];
       const nowMs = performance.now();
@@ -223,6 +232,30 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     }
   }
 
+  private tellSwitches(head: Accepted, wait: Pick<FabricWait, 'signal' | 'for'>): Promise<void> {
+    const changesDrivers = driversUnderWay(this.state.desired).length > 0;
+    const told = (lags: ReadonlyMap<string, string>) =>
+      this.commitOf(head, () => {
+        const operation = lagging(this.current(head), lags, Date.now());
+        return operation && { operations: [operation] };
+      });
+    const telling = changesDrivers ? { ...wait, lagging: told } : wait;
+    return this.switches.apply(this.changeOf(head), telling, head.operation.by);
+  }
+
+  /** Chains lose packets while a switch does not come up with its new driver: it gets the former one back in time. */
+  private async awaitDrivers(head: Accepted, error: Error, run: LoopRun, wait: Wait): Promise<Outcome> {
+    const isRefused = error instanceof ProblemError && error.status < 500;
+    if (!isRefused && performance.now() < wait.deadlineMs) return { again: RETRY_MS };
+    const wanted = driversUnderWay(this.state.desired).map((change) => `${change.switch} does not run ${change.to}`);
+    const limit = isRefused ? '' : ` within ${this.timeoutMs / 1000} s`;
+    const why = `${wanted.join(', ')}${limit}: ${error.message}`;
+    run.decide({ subject: head.operation.id, what: 'Give back the former driver', why, inputs: this.inputs() });
+    const retreat: Retreat = { ends: 'ROLLED_BACK', why, waiting_for: [] };
+    await this.commitOf(head, () => retreating(this.state, this.exists, this.current(head), retreat, Date.now()));
+    return AT_ONCE;
+  }
+
   /** The same in every phase, forward and back. */
   private changeOf(head: Accepted): RuleChange {
     return { before: this.state.planInForce?.fabric.rules ?? [], after: head.plan.fabric.rules };
@@ -232,9 +265,9 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private async makeWay(head: Accepted, why: Stuck, run: LoopRun): Promise<Outcome | null> {
     const { id } = head.operation;
     const { phase } = this.state.desired;
-    const chains = chainsOf(head.operation);
+    const chains = subjectsOf(head.operation);
     const later = this.state.coming.slice(this.state.coming.findIndex(({ operation }) => operation.id === id) + 1);
-    const supersede = later.some(({ operation }) => [...chainsOf(operation)].some((chain) => chains.has(chain)));
+    const supersede = later.some(({ operation }) => [...subjectsOf(operation)].some((chain) => chains.has(chain)));
     const waiting = this.runnable().some(({ operation }) => operation.id !== id);
     const way = wayOf(phase, why, { waiting, supersede }, this.config.timing.stepTimeoutMs);
     if (way === 'wait' || phase === 'settled') return null;
@@ -242,7 +275,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     if (way === 'leave-out') {
       const detail = `${why.why} (told when it is back)`;
       await this.commitOf(head, () => {
-        return { operations: [withoutSteps(this.current(head), STEP_KIND[phase], detail, Date.now())] };
+        return { operations: [withoutSteps(this.current(head), stepKindsOf(phase), detail, Date.now())] };
       });
       return 'reached';
     }
@@ -309,19 +342,31 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async fabricBack(head: Accepted, run: LoopRun): Promise<Outcome> {
     const wait = this.waitOf(head, performance.now());
-    const { phase, fabric } = this.state.desired;
+    const { phase } = this.state.desired;
     const back = phase === 'steer' ? backOf(head.plan, this.state.planInForce) : null;
     try {
       if (back) await run.step(this.migration.copy(back, 'before', run.signal));
-      await run.step(this.fabric.apply(fabric, this.changeOf(head), { signal: run.signal, for: 'able' }));
+      await run.step(this.tellSwitches(head, { signal: run.signal, for: 'able' }));
       if (back) await run.step(this.migration.copy(back, 'after', run.signal));
       return 'reached';
     } catch (error) {
       if (run.signal.aborted) throw error;
       const why = (error as Error).message;
       run.decide({ subject: head.operation.id, what: 'Switches are told later', why, inputs: this.inputs() });
-      return performance.now() >= wait.deadlineMs ? 'reached' : { again: RETRY_MS };
+      if (performance.now() < wait.deadlineMs) return { again: RETRY_MS };
+      await this.noteLeft(why);
+      return 'reached';
     }
+  }
+
+  /** A switch that has not got its former driver back is told of where the operation ends. */
+  private noteLeft(why: string): Promise<void> {
+    return this.state.commit(() => {
+      const { desired } = this.state;
+      const { retreat } = desired;
+      if (!retreat || driversUnderWay(desired).length === 0) return null;
+      return { desired: { ...desired, retreat: { ...retreat, why: `${retreat.why}; not taken back yet: ${why}` } } };
+    });
   }
 
   private endRetreat(head: Accepted, { ends, why, waiting_for }: Retreat): Promise<void> {
@@ -340,7 +385,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const fabric = this.fabricBefore;
     if (!fabric || fabric.generation === 0 || this.state.desired.fabric !== fabric) return { again: 'done' };
     try {
-      await run.step(this.fabric.apply(fabric, NO_CHANGE, { signal: run.signal, for: 'able' }));
+      await run.step(this.switches.restore(fabric, run.signal));
       return { again: 'done' };
     } catch (error) {
       if (run.signal.aborted) throw error;
@@ -392,7 +437,7 @@ function stepEvent(operation: Operation, phase: Phase): EventDraft {
   const titles: Record<Phase, string> = {
     prepare: 'New instances start',
     extend: 'Every switch forwards to them',
-    steer: 'Traffic is steered to them',
+    steer: operation.drivers.length > 0 ? 'Switches change their drivers' : 'Traffic is steered to them',
     switch: 'Instances that stay are switched over',
     clean: 'Instances that are no longer needed end',
     settle: 'Old hops are removed from the switches',

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EventDraft, Plan, RequestedChange } from '@orrery/contract';
+import type { EventDraft, Infrastructure, Plan, RequestedChange } from '@orrery/contract';
 import { ProblemError } from '../../platform/problem.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
@@ -25,7 +25,7 @@ export class Replanner {
   async planAgain(head: Accepted): Promise<boolean> {
     const base = this.state.planInForce;
     if (this.isCurrent(head, base)) return false;
-    const request = stillToDo(head.operation.request, base);
+    const request = stillToDo(head.operation.request, base, this.infrastructure.current.infrastructure);
     if (!request) {
       await this.commit(head, (operation) => doneAlready(this.state, operation, Date.now()));
       return true;
@@ -60,6 +60,7 @@ export class Replanner {
         plan_id: plan.id,
         request,
         chains: changesBetween(running, versions, new Set(asked.keys())),
+        drivers: plan.drivers ?? [],
         steps: stepsOf(plan),
       };
       const event: EventDraft = {
@@ -80,12 +81,20 @@ export class Replanner {
   }
 }
 
-/** The request without chains to remove that do not run any more; null: nothing else was asked for. */
-function stillToDo(request: RequestedChange, base: Plan | null): RequestedChange | null {
+/**
+ * The request without chains to remove that do not run any more, and drivers that switches have already; null: nothing else was
+ * asked for.
+ */
+function stillToDo(request: RequestedChange, base: Plan | null, { switches }: Infrastructure): RequestedChange | null {
   const running = new Set(base?.chains.map(({ chain_id }) => chain_id));
   const remove = request.remove.filter((id) => running.has(id));
-  const isDone = request.remove.length > 0 && remove.length === 0 && request.chains.length === 0;
-  return isDone ? null : { ...request, remove };
+  const asked = request.switch_drivers ?? [];
+  const switch_drivers = asked.filter(
+    (choice) => !switches.some(({ id, driver }) => id === choice.switch && driver === choice.driver),
+  );
+  const had = request.remove.length + asked.length > 0;
+  const isDone = had && remove.length + switch_drivers.length === 0 && request.chains.length === 0;
+  return isDone ? null : { ...request, remove, switch_drivers };
 }
 
 function asRefusal(error: unknown): string {

@@ -33,6 +33,7 @@ export function retreating(
 
 /** The desired state in the next phase of the way back that changes something. */
 export function nextBack({ desired, planInForce }: State, wanted: Phase, exists: Exists, nowMs: number): Desired {
-  const target = { ...targetOf(desired.operation_id!, planInForce), abandoned: [] };
+  const back = (desired.drivers ?? []).map(({ from, to, ...rest }) => ({ ...rest, from: to, to: from }));
+  const target = { ...targetOf(desired.operation_id!, planInForce, back), abandoned: [] };
   return nextPhase(desired, wanted, target, exists, nowMs).desired;
 }

@@ -30,13 +30,14 @@ export function changesBetween(
   ];
 }
 
-/** Chains that the operation changes or was asked to change. */
-export function chainsOf({ chains, request }: Pick<Operation, 'chains' | 'request'>): Set<string> {
+/** Chains and switches that the operation changes or was asked to change. */
+export function subjectsOf({ chains, request }: Pick<Operation, 'chains' | 'request'>): Set<string> {
   return new Set([
     ...chains.map(({ chain_id }) => chain_id),
     ...request.chains.map(({ chain_id }) => chain_id),
     ...request.implementations.map(({ chain_id }) => chain_id),
     ...request.remove,
+    ...(request.switch_drivers ?? []).map((choice) => `switch ${choice.switch}`),
   ]);
 }
 

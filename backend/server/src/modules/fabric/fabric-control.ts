@@ -5,7 +5,7 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import type { FabricRule, FabricSpec, SwitchSpec } from '@orrery/contract';
+import type { FabricRule, FabricSpec, SwitchNode, SwitchSpec } from '@orrery/contract';
 import { lowerFabric, sameContent } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
@@ -21,7 +21,7 @@ import {
   SwitchesAway,
 } from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
-import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { abilitiesOf, formerDriver, SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { carriersOf } from './carriers.js';
 import { FabricStore, NO_FABRIC, type StoredFabric } from './fabric-store.js';
@@ -91,7 +91,9 @@ export class FabricControl
   }
 
   troublesOf(chainId: string): readonly string[] {
-    const switches = this.switches().flatMap((id) => (this.carries(id, chainId) ? (this.troubleOf(id) ?? []) : []));
+    const switches = this.switches().flatMap((node) =>
+      this.carries(node.id, chainId) ? (this.troubleOf(node) ?? []) : [],
+    );
     return [...this.faults, ...switches];
   }
 
@@ -126,7 +128,10 @@ export class FabricControl
       if (this.faults.length > 0) throw new Error(this.faults.join('; '));
       if (lowered !== this.told) carriers = this.carriersOf(change);
       lowered = this.told;
-      const waiting = this.switches().filter((id) => carriers.has(id) && !this.hasReached(id));
+      const waiting = this.switches().filter(
+        (node) => (carriers.has(node.id) || wait.rebuilt?.includes(node.id)) && !this.hasReached(node),
+      );
+      await wait.lagging?.(new Map(waiting.map((node) => [node.id, this.lag(node)])));
       if (!this.isWaiting(waiting, wait, performance.now() - began)) return;
       if (performance.now() >= deadline) throw new Error(this.lags(waiting));
       await this.nextChange(Math.min(FAILURE_GRACE_MS, deadline - performance.now()));
@@ -134,12 +139,16 @@ export class FabricControl
   }
 
   /** Throws if waiting for all of them makes no sense. */
-  private isWaiting(waiting: readonly string[], wait: FabricWait, sinceMs: number): boolean {
-    const away = waiting.filter((id) => !this.fleet.isConnected(id));
-    const failures = sinceMs < FAILURE_GRACE_MS ? [] : waiting.flatMap((id) => this.failureOf(id) ?? []);
+  private isWaiting(waiting: readonly SwitchNode[], wait: FabricWait, sinceMs: number): boolean {
+    const lasting = waiting.filter(({ id }) => !wait.rebuilt?.includes(id));
+    const away = lasting.filter(({ id }) => !this.fleet.isConnected(id));
+    const failures = sinceMs < FAILURE_GRACE_MS ? [] : lasting.flatMap((node) => this.failureOf(node) ?? []);
     if (wait.for === 'able') return waiting.length > away.length + failures.length;
     if (failures.length > 0) throw new Error(failures.join('; '));
-    if (away.length > 0 && away.length === waiting.length) throw new SwitchesAway(away, this.lags(away));
+    if (away.length > 0 && away.length === waiting.length) {
+      const ids = away.map(({ id }) => id);
+      throw new SwitchesAway(ids, this.lags(away));
+    }
     return waiting.length > 0;
   }
 
@@ -183,17 +192,17 @@ export class FabricControl
   private abilitiesOf() {
     const { switches } = this.infrastructure.current.infrastructure;
     return new Map(
-      switches.flatMap(({ id }) => {
-        const abilities = this.fleet.switchAbilities(id);
-        return abilities ? [[id, abilities] as const] : [];
+      switches.flatMap((node) => {
+        const abilities = abilitiesOf(this.fleet, node);
+        return abilities ? [[node.id, abilities] as const] : [];
       }),
     );
   }
 
   /** Emulated switches do not exist while the twin is off. */
-  private switches(): string[] {
+  private switches(): SwitchNode[] {
     const { switches } = this.infrastructure.current.infrastructure;
-    return switches.filter(({ origin }) => this.twin.enabled || origin !== 'twin').map(({ id }) => id);
+    return switches.filter(({ origin }) => this.twin.enabled || origin !== 'twin');
   }
 
   private carries(id: string, chainId: string): boolean {
@@ -201,29 +210,41 @@ export class FabricControl
     return this.chains.at.get(id)?.has(chainId) ?? false;
   }
 
-  private hasReached(id: string): boolean {
-    const observed = this.fleet.observedSwitch(id);
-    const wanted = this.told.switches[id]?.generation;
-    return this.fleet.isConnected(id) && observed?.state === 'converged' && observed.generation === wanted;
+  private hasReached(node: SwitchNode): boolean {
+    const observed = this.fleet.observedSwitch(node.id);
+    const wanted = this.told.switches[node.id]?.generation;
+    const isRight = this.fleet.isConnected(node.id) && formerDriver(this.fleet, node) === null;
+    return isRight && observed?.state === 'converged' && observed.generation === wanted;
   }
 
-  private failureOf(id: string): string | null {
-    const observed = this.fleet.isConnected(id) ? this.fleet.observedSwitch(id) : null;
+  /** What a switch says that is about to be built anew does not count. */
+  private failureOf(node: SwitchNode): string | null {
+    const { id } = node;
+    const counts = this.fleet.isConnected(id) && formerDriver(this.fleet, node) === null;
+    const observed = counts ? this.fleet.observedSwitch(id) : null;
     return observed?.state === 'failed' ? `${id}: ${observed.error ?? 'failed'}` : null;
   }
 
-  private troubleOf(id: string): string | null {
-    return this.fleet.isConnected(id) ? this.failureOf(id) : `${id}: its agent is not connected`;
+  private troubleOf(node: SwitchNode): string | null {
+    const { id, driver } = node;
+    if (!this.fleet.isConnected(id)) {
+      const detail = this.twin.nodeState(id)?.detail ?? null;
+      return `${id}: its agent is not connected${detail === null ? '' : ` (${detail})`}`;
+    }
+    const former = formerDriver(this.fleet, node);
+    return former === null ? this.failureOf(node) : `${id}: still runs the driver ${former}, not ${driver}`;
   }
 
-  private lag(id: string): string {
-    if (!this.fleet.isConnected(id)) return `${id}: its agent is not connected`;
+  private lag(node: SwitchNode): string {
+    const { id } = node;
+    const trouble = this.troubleOf(node);
+    if (trouble !== null) return trouble;
     const { generation } = this.fleet.observedSwitch(id) ?? { generation: 0 };
     return `${id}: is at generation ${generation} of ${this.told.switches[id]?.generation}`;
   }
 
-  private lags(ids: readonly string[]): string {
-    return ids.map((id) => this.lag(id)).join('; ');
+  private lags(nodes: readonly SwitchNode[]): string {
+    return nodes.map((node) => this.lag(node)).join('; ');
   }
 
   private changed(): void {

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type FieldError, Infrastructure } from '@orrery/contract';
+import { type DriverChange, type FieldError, Infrastructure, withDrivers } from '@orrery/contract';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { Mutex } from '../../platform/mutex.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
@@ -57,20 +57,46 @@ export class InfrastructureService implements InfrastructureStore, OnModuleInit 
       const ifMatch = revision === 0 ? (given ?? null) : requireRead(given, 'infrastructure', revision);
       if (ifMatch !== null && ifMatch !== String(revision))
         throw new ProblemError(412, `The infrastructure is at revision ${revision}.`);
-      const errors = infrastructureErrors(infrastructure);
-      if (errors.length > 0) throw invalid(errors);
-      this.requireUnused(infrastructure);
-      const refusals = await Promise.all(this.checks.map((check) => check(infrastructure)));
-      if (refusals.flat().length > 0) throw invalid(refusals.flat());
-      const next: Stored = { revision: this.current.revision + 1, infrastructure };
-      await this.write(next, actor);
-      this.tell();
-      return next;
+      return this.accept(infrastructure, actor);
     });
   }
 
+  changeDrivers(changes: readonly Pick<DriverChange, 'switch' | 'to'>[], actor: string): Promise<void> {
+    return this.mutex.run(async () => {
+      if (this.unsure) await this.reload();
+      const { infrastructure } = this.current;
+      const driverOf = new Map(infrastructure.switches.map(({ id, driver }) => [id, driver]));
+      const gone = changes.find((change) => !driverOf.has(change.switch));
+      if (gone) throw conflict(`The infrastructure has no switch "${gone.switch}" any more.`);
+      if (changes.every((change) => driverOf.get(change.switch) === change.to)) return;
+      const message = changes.map((change) => `${change.switch} is to run the driver ${change.to}`).join(', ');
+      await this.accept(withDrivers(infrastructure, changes), actor, message);
+    });
+  }
+
+  async errorsOf(infrastructure: Infrastructure): Promise<readonly FieldError[]> {
+    const errors = infrastructureErrors(infrastructure);
+    return errors.length > 0 ? errors : this.refusalsOf(infrastructure);
+  }
+
+  private async refusalsOf(infrastructure: Infrastructure): Promise<readonly FieldError[]> {
+    return (await Promise.all(this.checks.map((check) => check(infrastructure)))).flat();
+  }
+
+  private async accept(infrastructure: Infrastructure, actor: string, message = inNumbers(infrastructure)) {
+    const errors = infrastructureErrors(infrastructure);
+    if (errors.length > 0) throw invalid(errors);
+    this.requireUnused(infrastructure);
+    const refusals = await this.refusalsOf(infrastructure);
+    if (refusals.length > 0) throw invalid(refusals);
+    const next: Stored = { revision: this.current.revision + 1, infrastructure };
+    await this.write(next, actor, message);
+    this.tell();
+    return next;
+  }
+
   /** In the order of deployments, which are commits too: one that was accepted during the checks counts. */
-  private async write(next: Stored, actor: string): Promise<void> {
+  private async write(next: Stored, actor: string, message: string): Promise<void> {
     const { revision, infrastructure } = next;
     try {
       await this.collections.commit((batch) => {
@@ -81,7 +107,7 @@ export class InfrastructureService implements InfrastructureStore, OnModuleInit 
           this.events.appendIn(transaction, {
             type: 'infrastructure.changed',
             subject: infrastructure.name,
-            message: `Infrastructure: ${infrastructure.servers.length} servers, ${infrastructure.hosts.length} hosts, ${infrastructure.links.length} links`,
+            message,
             actor,
             data: { revision },
           });
@@ -126,4 +152,8 @@ export class InfrastructureService implements InfrastructureStore, OnModuleInit 
     ];
     if (blocked.length > 0) throw conflict('Resources of deployed chains cannot be removed.', blocked);
   }
+}
+
+function inNumbers({ servers, hosts, links }: Infrastructure): string {
+  return `Infrastructure: ${servers.length} servers, ${hosts.length} hosts, ${links.length} links`;
 }

@@ -5,6 +5,7 @@ import {
   type JoinToken,
   Name,
   Origin,
+  SwitchAbilities,
   SwitchDescription,
   TimestampMs,
 } from '@orrery/contract';
@@ -36,6 +37,8 @@ const AgentRecord = z.strictObject({
   capabilities: AgentCapabilities.optional().catch(undefined),
   /** Of a switch. */
   description: SwitchDescription.optional().catch(undefined),
+  /** Of a switch: by the drivers that its agent has. */
+  drivers: z.record(Name, SwitchAbilities).optional().catch(undefined),
   seen_ms: TimestampMs,
 });
 export type AgentRecord = z.infer<typeof AgentRecord>;
@@ -163,5 +166,5 @@ export function describedBy(hello: Hello): AgentDescription {
   const { origin, version } = hello;
   return hello.type === 'hello'
     ? { origin, version, capabilities: hello.capabilities }
-    : { origin, version, description: hello.description };
+    : { origin, version, description: hello.description, drivers: hello.drivers };
 }

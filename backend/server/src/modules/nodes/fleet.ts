@@ -183,6 +183,12 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     return this.switchDescription(id)?.abilities ?? null;
   }
 
+  switchAbilitiesBy(id: string, driver: string): SwitchAbilities | null {
+    const record = this.nodes.get(id)?.record;
+    if (record?.description?.driver === driver) return record.description.abilities;
+    return record?.drivers?.[driver] ?? null;
+  }
+
   switchDescription(id: string): SwitchDescription | null {
     return this.nodes.get(id)?.record?.description ?? null;
   }

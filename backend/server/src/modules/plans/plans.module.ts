@@ -26,18 +26,23 @@ class PlansController {
     @Input() { body }: RouteInput<'createPlan'>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Plan> {
-    const plan = await this.plans.make(body, await this.baseOf(body));
+    const { base, coming } = await this.baseOf(body);
+    const plan = await this.plans.make(body, base, coming);
     reply.header('location', `${API_PREFIX}/plans/${plan.id}`);
     return plan;
   }
 
   @Route('previewPlan')
   async preview(@Input() { body }: RouteInput<'previewPlan'>): Promise<Plan> {
-    return this.plans.lookAhead(body, await this.baseOf(body));
+    const { base, coming } = await this.baseOf(body);
+    return this.plans.lookAhead(body, base, coming);
   }
 
-  private async baseOf({ on_top_of }: PlanRequest): Promise<Plan | null> {
-    return on_top_of === undefined ? this.view.comingPlan : this.plans.get(on_top_of);
+  private async baseOf({ on_top_of }: PlanRequest) {
+    const { comingPlan, comingDrivers } = this.view;
+    if (on_top_of === undefined) return { base: comingPlan, coming: comingDrivers };
+    const base = await this.plans.get(on_top_of);
+    return { base, coming: [...comingDrivers, ...(base.drivers ?? [])] };
   }
 
   @Route('certifyPlan')

@@ -41,7 +41,7 @@ beforeEach(() => {
       workersOf: () => null,
       isConnected: () => true,
     } as never,
-    { switchAbilities: () => abilities } as never,
+    { switchAbilities: () => abilities, switchAbilitiesBy: () => null } as never,
     {
       get current() {
         return calibration;

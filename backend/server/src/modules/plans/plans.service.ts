@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
   type DeploymentOptions,
+  type DriverChange,
   type FieldError,
   ImplementationChoice,
   type Infrastructure,
@@ -25,6 +26,7 @@ import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import type { PlanStore } from '../../ports/plan-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import type { Planned } from './plan-job.js';
+import { plannedDrivers } from './planned-drivers.js';
 import { type MadePlan, Planner } from './planner.js';
 
 const KEEP_S = 86_400;
@@ -64,12 +66,12 @@ export class PlansService implements PlanStore {
     return plan;
   }
 
-  async lookAhead(request: PlanRequest, base: Plan | null): Promise<Plan> {
-    return (await this.planned(request, base)).plan;
+  async lookAhead(request: PlanRequest, base: Plan | null, coming: readonly DriverChange[] = []): Promise<Plan> {
+    return (await this.planned(request, base, coming)).plan;
   }
 
-  async make(request: PlanRequest, base: Plan | null): Promise<Plan> {
-    const { plan, text } = await this.planned(request, base);
+  async make(request: PlanRequest, base: Plan | null, coming: readonly DriverChange[] = []): Promise<Plan> {
+    const { plan, text } = await this.planned(request, base, coming);
     this.looked.delete(plan.id);
     await this.keep(plan, text);
     return plan;
@@ -99,8 +101,8 @@ export class PlansService implements PlanStore {
    * The plan of an equal look-ahead, or a new one; the same input gives the same plan. A plan that chose a slot also serves
    * a request for that slot.
    */
-  private async planned(request: PlanRequest, base: Plan | null): Promise<MadePlan> {
-    const input = await this.inputOf(request, base);
+  private async planned(request: PlanRequest, base: Plan | null, coming: readonly DriverChange[]): Promise<MadePlan> {
+    const input = await this.inputOf(request, base, coming);
     const digest = digestOf(input);
     const known = [...this.looked.values()].find(({ digests }) => digests.includes(digest));
     const made = known ?? (await this.plan(input, request.time_limit_s));
@@ -133,11 +135,13 @@ export class PlansService implements PlanStore {
     return away.length < servers.length ? away : [];
   }
 
-  private async inputOf(request: PlanRequest, base: Plan | null) {
+  private async inputOf(request: PlanRequest, base: Plan | null, coming: readonly DriverChange[]) {
     const chains = await this.wanted(request, base);
     const unknown = request.without_slots.flatMap((slot, i) => this.boards.errorsOf(slot, `/without_slots/${i}`));
     if (unknown.length > 0) throw invalid(unknown);
-    const { infrastructure, revision } = this.infrastructure.current;
+    const { revision } = this.infrastructure.current;
+    const switched = await plannedDrivers(request.switch_drivers, coming, this.infrastructure, this.switches);
+    const { infrastructure } = switched;
     const servers = infrastructure.servers.map(({ id }) => id);
     const { on_top_of: _base, time_limit_s: _limit, ...change } = request;
     return {
@@ -152,7 +156,7 @@ export class PlansService implements PlanStore {
           return revision === null ? [] : [[nf, revision]];
         }),
       ),
-      infrastructure,
+      ...switched,
       infrastructure_revision: revision,
       calibration: this.calibration.current,
       base,
@@ -165,12 +169,6 @@ export class PlansService implements PlanStore {
         servers.flatMap((id) => {
           const workers = this.fleet.workersOf(id);
           return workers === null ? [] : [[id, workers]];
-        }),
-      ),
-      switches: new Map(
-        infrastructure.switches.flatMap(({ id }) => {
-          const abilities = this.switches.switchAbilities(id);
-          return abilities ? [[id, abilities] as const] : [];
         }),
       ),
       reserved_slots: this.boards.reserved(),

@@ -1,0 +1,260 @@
+import { Infrastructure, type Operation, type SwitchDriver } from '@orrery/contract';
+import { ASSUMED_ABILITIES } from '@orrery/planner';
+import { afterEach, describe, expect, it } from 'vitest';
+import { isOver } from './ports/operation-log.js';
+import { eventsOf } from './testing/events.js';
+import type { FakeSwitch } from './testing/fake-switch.js';
+import { monitorChain, RACK } from './testing/fixtures.js';
+import { type Scratch, TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const [LEAF] = RACK.switches;
+/** Long enough for nothing to be late on a slow machine. */
+const PATIENT_MS = 60_000;
+const IN_TIME = 30_000;
+
+let server: TestServer;
+let leaf: FakeSwitch;
+afterEach(() => server.stop());
+
+async function start(stepTimeoutMs = PATIENT_MS, infrastructure = RACK): Promise<void> {
+  server = await TestServer.start({ twin: true, env: { ORRERY_STEP_TIMEOUT_MS: String(stepTimeoutMs) } });
+  await server.bringUp(infrastructure);
+  leaf = server.switches.get(LEAF!.id)!;
+}
+
+const asked = (driver: SwitchDriver) => ({ switch_drivers: [{ switch: LEAF!.id, driver }] });
+const planTo = (driver: SwitchDriver) => server.api.call('createPlan', { body: asked(driver) });
+const deploy = (plan_id: string) => server.api.call('createDeployment', { body: { plan_id } });
+const change = async (driver: SwitchDriver) => deploy((await planTo(driver)).id);
+const driverNow = async () => (await server.api.call('getInfrastructure')).switches[0]!.driver;
+
+async function runChain(): Promise<string> {
+  const { id } = await server.api.call('createChain', { body: monitorChain('watched') });
+  const accepted = await server.api.call('createDeployment', { body: { chain_id: id } });
+  expect((await server.finished(accepted.id)).state).toBe('COMPLETED');
+  return id;
+}
+
+/** Until the step of the switch's driver is as described. */
+function stepIs(id: string, holds: (step: Operation['steps'][number]) => boolean): Promise<Operation> {
+  return until(
+    `a step of ${id}`,
+    async () => {
+      const operation = await server.operation(id);
+      const found = operation.steps.find(({ kind }) => kind === 'change-driver');
+      if (found && holds(found)) return operation;
+      if (isOver(operation)) throw new Error(JSON.stringify(operation));
+      return null;
+    },
+    IN_TIME,
+  );
+}
+
+/** What the twin does once it is told of another driver. */
+async function twinRebuilds(driver: SwitchDriver): Promise<void> {
+  await until('the twin is told', () => {
+    const told = server.scratch.toldTwin('PUT /spec').at(-1)?.body.infrastructure?.switches[0]?.driver;
+    return told === driver;
+  });
+  await leaf.rebuild(driver);
+}
+
+describe('a change of the driver of a switch', () => {
+  it('is planned, waits for the switch by name, and is undone by the reverse plan', async () => {
+    await start();
+    const chain = await runChain();
+    const before = leaf.rules;
+    const plan = await planTo('p4');
+    expect(plan).toMatchObject({ feasible: true, drivers: [{ switch: LEAF!.id, from: 'ovs', to: 'p4' }] });
+    expect(plan.steps).toMatchObject([{ kind: 'change-driver', subject: LEAF!.id, interrupts: [chain] }]);
+    const [table] = plan.tables;
+    expect(table).toMatchObject({ switch: LEAF!.id, entries: leaf.spec!.entries.length });
+    expect(table!.entries_before).toBe(table!.entries);
+    expect(await driverNow()).toBe('ovs');
+
+    const accepted = await deploy(plan.id);
+    expect(accepted).toMatchObject({ kind: 'infrastructure', subject: LEAF!.id, chains: [], drivers: plan.drivers });
+    const waiting = await stepIs(accepted.id, ({ detail }) => detail?.includes('still runs the driver ovs') ?? false);
+    expect(waiting.steps).toMatchObject([{ state: 'running' }]);
+    await twinRebuilds('p4');
+    const done = await server.finished(accepted.id);
+    expect(done, done.error?.detail).toMatchObject({ state: 'COMPLETED', steps: [{ state: 'done', detail: null }] });
+    expect(await driverNow()).toBe('p4');
+    expect(leaf.rules).toEqual(before);
+    expect((await server.api.call('getDeployment', { params: { chain_id: chain } })).state).toBe('running');
+
+    const [last] = done.drivers;
+    const undo = await planTo(last!.from);
+    expect(undo.steps).toMatchObject([{ kind: 'change-driver', subject: LEAF!.id, interrupts: [chain] }]);
+    const back = await deploy(undo.id);
+    await twinRebuilds('ovs');
+    expect((await server.finished(back.id)).state).toBe('COMPLETED');
+    expect(await driverNow()).toBe('ovs');
+    const { items } = await server.api.call('listEvents', { query: { limit: 1000 } });
+    const told = eventsOf(items, 'infrastructure.changed').map(({ message, actor }) => [message, actor]);
+    expect(told.slice(-2)).toEqual([
+      [`${LEAF!.id} is to run the driver p4`, accepted.by],
+      [`${LEAF!.id} is to run the driver ovs`, back.by],
+    ]);
+  });
+
+  it('works where no chain runs', async () => {
+    await start();
+    const { id } = await change('bmv2');
+    await twinRebuilds('bmv2');
+    expect((await server.finished(id)).state).toBe('COMPLETED');
+    expect(await driverNow()).toBe('bmv2');
+  });
+
+  it('is taken back where the switch does not come up in time, and says why', async () => {
+    await start(600);
+    const chain = await runChain();
+    const { id } = await change('p4');
+    await until('the twin is told', async () => (await driverNow()) === 'p4');
+    await leaf.kill();
+    const backWithFormer = until('the former driver is wanted again', async () => (await driverNow()) === 'ovs').then(
+      () => leaf.rebuild('ovs'),
+    );
+    const over = await server.finished(id);
+    await backWithFormer;
+    expect(over).toMatchObject({ state: 'ROLLED_BACK', steps: [{ kind: 'change-driver', state: 'failed' }] });
+    expect(over.error!.detail).toMatch(
+      `${LEAF!.id} does not run p4 within 1.2 s: ${LEAF!.id}: its agent is not connected`,
+    );
+    expect(await driverNow()).toBe('ovs');
+    const state = async () => (await server.api.call('getDeployment', { params: { chain_id: chain } })).state;
+    await until('the chain runs', async () => (await state()) === 'running');
+  });
+
+  it('is taken back where the new switch refuses its rules', async () => {
+    await start(600);
+    await runChain();
+    const { id } = await change('p4');
+    leaf.trouble = 'table steer is full';
+    await twinRebuilds('p4');
+    const healed = until('the former driver is wanted again', async () => (await driverNow()) === 'ovs').then(() => {
+      leaf.trouble = null;
+      return leaf.rebuild('ovs');
+    });
+    const over = await server.finished(id);
+    await healed;
+    expect(over.state).toBe('ROLLED_BACK');
+    expect(over.error!.detail).toContain(`${LEAF!.id}: table steer is full`);
+  });
+
+  it('gives the former driver back when it is cancelled', async () => {
+    await start();
+    await runChain();
+    const { id } = await change('p4');
+    await twinRebuilds('p4');
+    leaf.hold = true;
+    await stepIs(id, ({ state }) => state === 'running');
+    const stopped = await server.api.request('cancelOperation', { params: { id } });
+    leaf.hold = false;
+    if (stopped.status === 202) {
+      await twinRebuilds('ovs');
+      expect(await server.finished(id)).toMatchObject({ state: 'ROLLED_BACK', cancelled_by: expect.any(String) });
+      expect(await driverNow()).toBe('ovs');
+    } else expect((await server.operation(id)).state).toBe('COMPLETED');
+  });
+
+  it('takes its turn: the next one is planned on top of it, and again where it does not come about', async () => {
+    await start();
+    await runChain();
+    const first = await change('p4');
+    const second = await planTo('bmv2');
+    expect(second.drivers).toEqual([{ switch: LEAF!.id, from: 'p4', to: 'bmv2' }]);
+    const queued = await deploy(second.id);
+    await stepIs(first.id, ({ state }) => state === 'running');
+    expect((await server.operation(queued.id)).steps).toMatchObject([{ state: 'pending' }]);
+    await twinRebuilds('p4');
+    expect((await server.finished(first.id)).state).toBe('COMPLETED');
+    await twinRebuilds('bmv2');
+    expect((await server.finished(queued.id)).state).toBe('COMPLETED');
+
+    const third = await change('p4');
+    const fourth = await change('ovs');
+    await stepIs(third.id, ({ state }) => state === 'running');
+    await server.api.call('cancelOperation', { params: { id: third.id } });
+    expect((await server.finished(third.id)).state).toBe('ROLLED_BACK');
+    await twinRebuilds('ovs');
+    const done = await server.finished(fourth.id);
+    expect(done).toMatchObject({ state: 'COMPLETED', drivers: [{ from: 'bmv2', to: 'ovs' }] });
+  });
+
+  it('goes on after the server was away in the middle of it', async () => {
+    await start();
+    await runChain();
+    const { id } = await change('p4');
+    await stepIs(id, ({ state }) => state === 'running');
+    const scratch: Scratch = server.scratch;
+    await server.running.close();
+    const { agents, switches } = server;
+    server = await TestServer.start({ twin: true, env: { ORRERY_STEP_TIMEOUT_MS: String(PATIENT_MS) } }, scratch);
+    for (const [node, agent] of [...agents, ...switches]) {
+      const again = agent.constructor as unknown as new (url: string, node: string, token: null) => typeof agent;
+      const back = Object.assign(new again(server.running.url, node, null), { credential: agent.credential });
+      if (node === LEAF!.id) leaf = back as FakeSwitch;
+      await back.connect();
+      (node === LEAF!.id ? server.switches : server.agents).set(node, back as never);
+    }
+    await twinRebuilds('p4');
+    expect((await server.finished(id)).state).toBe('COMPLETED');
+    expect(await driverNow()).toBe('p4');
+  });
+});
+
+describe('a plan for another driver is refused', () => {
+  const refusal = async (body: unknown) => {
+    const { status, body: problem } = await server.api.request('createPlan', { body: JSON.stringify(body) });
+    return { status, errors: (problem as { errors?: unknown }).errors };
+  };
+
+  it('for a switch that is not there, is live or is named twice', async () => {
+    const live = { ...LEAF!, id: 'real', origin: 'live' };
+    await start(PATIENT_MS, Infrastructure.parse({ ...RACK, switches: [LEAF, live] }));
+    const to = (id: string) => ({ switch: id, driver: 'p4' });
+    for (const [switches, pointer, code] of [
+      [[to('none')], '/switch_drivers/0/switch', 'unknown-node'],
+      [[to(LEAF!.id), to(LEAF!.id)], '/switch_drivers/1/switch', 'duplicate-id'],
+      [[to('real')], '/switch_drivers/0/driver', 'live-switch'],
+    ] as const)
+      expect(await refusal({ switch_drivers: switches })).toMatchObject({ status: 422, errors: [{ pointer, code }] });
+  });
+
+  it('where the machine does not have it, or what it can do is not known', async () => {
+    await start(PATIENT_MS, { ...RACK, name: 'without-bmv2' });
+    const { errors } = await refusal(asked('bmv2'));
+    expect(errors).toMatchObject([
+      { pointer: '/switch_drivers/0/driver', detail: expect.stringContaining('driver bmv2 is not available here') },
+    ]);
+    leaf.drivers = {};
+    await leaf.rebuild('ovs');
+    expect((await refusal(asked('p4'))).errors).toMatchObject([
+      { pointer: '/switch_drivers/0/driver', code: 'unknown-driver' },
+    ]);
+  });
+
+  it('where it cannot hold the rules, naming the table', async () => {
+    await start();
+    leaf.drivers = { ...leaf.drivers, p4: { ...ASSUMED_ABILITIES, entries: 3 } };
+    await leaf.rebuild('ovs');
+    await runChain();
+    const plan = await planTo('p4');
+    expect(plan.feasible).toBe(false);
+    expect(plan.conflicts[0]).toMatchObject({ constraint: 'switch-table', where: LEAF!.id, available: 3 });
+    const refused = await server.api.request('createDeployment', { body: JSON.stringify({ plan_id: plan.id }) });
+    expect(refused.status).toBe(422);
+    expect(await driverNow()).toBe('ovs');
+  });
+
+  it('to be deployed by who may not change the infrastructure', async () => {
+    await start();
+    const { id } = await planTo('p4');
+    const operator = await server.session('operator');
+    const refused = await operator.request('createDeployment', { body: JSON.stringify({ plan_id: id }) });
+    expect(refused.status).toBe(403);
+    expect(await driverNow()).toBe('ovs');
+  });
+});

@@ -11,6 +11,11 @@ const bit<16> ETHERTYPE_IPV6 = 0x86dd;
 const bit<8> PROTO_TCP = 6;
 const bit<8> PROTO_UDP = 17;
 
+// Where a packet of a class with NFs is next.
+const bit<3> ONWARD = 4;
+const bit<2> RED = 2;
+const bit<32> METERS = 1024;
+
 header ethernet_t {
     bit<48> dst;
     bit<48> src;
@@ -60,7 +65,8 @@ struct headers_t {
     ports_t        ports;
 }
 
-// Fields of the packet that entries match. Those that it lacks are 0: its ports, of every fragment.
+// Fields of the packet that entries match. Those that it lacks are 0: its ports, of every fragment. NFs also see the ports that
+// a first fragment carries.
 struct fields_t {
     bit<32> ip_src;
     bit<32> ip_dst;
@@ -68,16 +74,23 @@ struct fields_t {
     bit<1>  ip_fragment;
     bit<16> port_src;
     bit<16> port_dst;
+    bit<1>  ip_later;
+    bit<16> carried_src;
+    bit<16> carried_dst;
     bit<1>  from_host;
     bit<64> hash;
     bit<64> rest;
     bit<16> flow_id;
     bit<32> split;
+    bit<16> nfs;
+    bit<2>  colour;
+    bit<32> rate;
     // What is yet to be done.
     bool    to_steer;
     bool    to_split;
     bool    to_route;
     bool    to_return;
+    bit<3>  stage;
 }
 
 parser ParseFrame(packet_in packet, out headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
@@ -112,7 +125,10 @@ parser ParseFrame(packet_in packet, out headers_t hdr, inout fields_t fields, in
             (0, 0, PROTO_TCP): ports;
             (0, 0, PROTO_UDP): ports;
             (0, 0, _): accept;
-            default: fragment;
+            (_, 0, PROTO_TCP): first_fragment;
+            (_, 0, PROTO_UDP): first_fragment;
+            (_, 0, _): fragment;
+            default: later_fragment;
         }
     }
 
@@ -121,10 +137,26 @@ parser ParseFrame(packet_in packet, out headers_t hdr, inout fields_t fields, in
         transition accept;
     }
 
+    state later_fragment {
+        fields.ip_fragment = 1;
+        fields.ip_later = 1;
+        transition accept;
+    }
+
+    state first_fragment {
+        fields.ip_fragment = 1;
+        packet.extract(hdr.ports);
+        fields.carried_src = hdr.ports.src;
+        fields.carried_dst = hdr.ports.dst;
+        transition accept;
+    }
+
     state ports {
         packet.extract(hdr.ports);
         fields.port_src = hdr.ports.src;
         fields.port_dst = hdr.ports.dst;
+        fields.carried_src = hdr.ports.src;
+        fields.carried_dst = hdr.ports.dst;
         transition accept;
     }
 
@@ -172,6 +204,12 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
     direct_counter(CounterType.packets_and_bytes) shared;
     direct_counter(CounterType.packets_and_bytes) routed;
     direct_counter(CounterType.packets_and_bytes) routed_ipv6;
+    direct_counter(CounterType.packets_and_bytes) taken_1;
+    direct_counter(CounterType.packets_and_bytes) taken_2;
+    direct_counter(CounterType.packets_and_bytes) taken_3;
+    direct_counter(CounterType.packets_and_bytes) passed;
+    meter(METERS, MeterType.bytes) rates;
+    counter(METERS, CounterType.packets_and_bytes) over_rate;
 
     action drop() {
         mark_to_drop(standard);
@@ -200,6 +238,21 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
 
     action to_route() {
         fields.to_route = true;
+    }
+
+    action enter_nfs(bit<16> nfs) {
+        fields.nfs = nfs;
+        fields.stage = 1;
+    }
+
+    action pass(bit<3> stage) {
+        fields.stage = stage;
+    }
+
+    action limit(bit<3> stage, bit<32> rate) {
+        fields.stage = stage;
+        fields.rate = rate;
+        rates.execute_meter(rate, fields.colour);
     }
 
     action output(port_t port) {
@@ -251,9 +304,71 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
             fields.port_src: range @name("port_src");
             fields.port_dst: range @name("port_dst");
         }
-        actions = { send; send_return; hash_flow; hash_return; to_route; drop; }
+        actions = { send; send_return; hash_flow; hash_return; enter_nfs; to_route; drop; }
         const default_action = drop();
         counters = steered;
+        size = 16384;
+    }
+
+    table nf_1 {
+        key = {
+            fields.nfs: exact @name("nfs");
+            hdr.ethernet.ether_type: ternary @name("eth_type");
+            fields.ip_src: ternary @name("ip_src");
+            fields.ip_dst: ternary @name("ip_dst");
+            fields.ip_proto: ternary @name("ip_proto");
+            fields.ip_later: ternary @name("ip_later");
+            fields.carried_src: range @name("port_src");
+            fields.carried_dst: range @name("port_dst");
+        }
+        actions = { pass; limit; drop; }
+        const default_action = drop();
+        counters = taken_1;
+        size = 16384;
+    }
+
+    table nf_2 {
+        key = {
+            fields.nfs: exact @name("nfs");
+            hdr.ethernet.ether_type: ternary @name("eth_type");
+            fields.ip_src: ternary @name("ip_src");
+            fields.ip_dst: ternary @name("ip_dst");
+            fields.ip_proto: ternary @name("ip_proto");
+            fields.ip_later: ternary @name("ip_later");
+            fields.carried_src: range @name("port_src");
+            fields.carried_dst: range @name("port_dst");
+        }
+        actions = { pass; limit; drop; }
+        const default_action = drop();
+        counters = taken_2;
+        size = 16384;
+    }
+
+    table nf_3 {
+        key = {
+            fields.nfs: exact @name("nfs");
+            hdr.ethernet.ether_type: ternary @name("eth_type");
+            fields.ip_src: ternary @name("ip_src");
+            fields.ip_dst: ternary @name("ip_dst");
+            fields.ip_proto: ternary @name("ip_proto");
+            fields.ip_later: ternary @name("ip_later");
+            fields.carried_src: range @name("port_src");
+            fields.carried_dst: range @name("port_dst");
+        }
+        actions = { pass; limit; drop; }
+        const default_action = drop();
+        counters = taken_3;
+        size = 16384;
+    }
+
+    table onward {
+        key = {
+            fields.nfs: exact @name("nfs");
+            hdr.ethernet.ether_type: ternary @name("eth_type");
+        }
+        actions = { send; hash_flow; drop; }
+        const default_action = drop();
+        counters = passed;
         size = 16384;
     }
 
@@ -299,6 +414,26 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
         admit.apply();
         if (fields.to_steer) {
             steer.apply();
+        }
+        if (fields.stage == 1) {
+            fields.stage = 0;
+            nf_1.apply();
+        }
+        if (fields.stage == 2 && fields.colour != RED) {
+            fields.stage = 0;
+            nf_2.apply();
+        }
+        if (fields.stage == 3 && fields.colour != RED) {
+            fields.stage = 0;
+            nf_3.apply();
+        }
+        if (fields.colour == RED) {
+            over_rate.count(fields.rate);
+            drop();
+            exit;
+        }
+        if (fields.stage == ONWARD) {
+            onward.apply();
         }
         if (fields.to_return) {
             if (hdr.ipv4.ttl < 2) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DelayUs, Id, Name, RateBps, TimestampMs } from './common.js';
 import { Filter } from './filter.js';
 import { NfSplit } from './flow-steering.js';
-import { Execution, ScheduleMode } from './plan-options.js';
+import { Execution, OffloadMode, ScheduleMode } from './plan-options.js';
 
 const Position = z.strictObject({ x: z.number().min(-1e6).max(1e6), y: z.number().min(-1e6).max(1e6) });
 const nodeBase = { id: Name, title: z.string().max(60).optional(), position: Position.optional() };
@@ -173,6 +173,7 @@ export const PlannedChain = z.strictObject({
   definition: ChainDefinition,
   execution: Execution.optional().describe('absent: sequential'),
   schedule: ScheduleMode.optional().describe('absent: round-robin'),
+  offload: OffloadMode.optional().describe('absent: never'),
   splits: z.array(NfSplit).max(64).optional().describe('of NFs whose flows are not split by default'),
 });
 export type PlannedChain = z.infer<typeof PlannedChain>;

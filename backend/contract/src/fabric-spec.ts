@@ -3,8 +3,36 @@ import { Generation, Id, Name } from './common.js';
 import { FlowKey, FlowRange, MatchTerm } from './filter.js';
 import { KeepFlows } from './flow-steering.js';
 import { HopId } from './node-spec.js';
+import { SwitchMeter } from './switch-spec.js';
 
 export const FabricRuleKind = z.enum(['classify', 'hop', 'mirror', 'return', 'guard', 'fragment']);
+
+/**
+ * What an NF is on a switch. `filter`: the first rule that holds decides; a rule with a port holds for TCP and UDP packets that
+ * carry their ports, so for no later fragment. `count`: passes everything. `limit`: drops what exceeds a token bucket.
+ */
+export const SwitchProgram = z.discriminatedUnion('program', [
+  z.strictObject({
+    program: z.literal('filter'),
+    rules: z.array(z.strictObject({ match: z.array(MatchTerm), allow: z.boolean() })).max(4096),
+    allow: z.boolean().describe('what no rule holds for'),
+  }),
+  z.strictObject({ program: z.literal('count') }),
+  z.strictObject({
+    program: z.literal('limit'),
+    rate_kbps: SwitchMeter.shape.rate_kbps,
+    burst_bytes: SwitchMeter.shape.burst_bytes,
+  }),
+]);
+export type SwitchProgram = z.infer<typeof SwitchProgram>;
+
+/** Why an NF on a switch drops packets. */
+export const SWITCH_REFUSALS = { filter: 'denied', limit: 'over_rate' } as const;
+
+/** The instance that a switch runs of an NF of a chain. */
+export function switchInstanceId(nf: string, switchId: string): string {
+  return `${nf}.${switchId}`;
+}
 
 const RuleFields = z.strictObject({
   id: Id,
@@ -34,6 +62,12 @@ export const FabricRule = z.discriminatedUnion('kind', [
     kind: FabricRuleKind.extract(['classify']),
     targets: Targets.min(1),
     keep_flows: KeepFlows.optional().describe('flows in progress stay at theirs when the ranges change; absent: none'),
+    nfs: z
+      .array(z.strictObject({ nf: Id.describe('node of the policy graph'), runs: SwitchProgram }))
+      .min(1)
+      .max(3)
+      .optional()
+      .describe('NFs that packets pass at the switch where they enter, before they go to a target; absent: none'),
   }),
   RuleFields.extend({ kind: FabricRuleKind.extract(['hop', 'return']), targets: Targets.length(1) }),
   RuleFields.extend({ kind: FabricRuleKind.extract(['mirror']), targets: Targets.min(2) }),

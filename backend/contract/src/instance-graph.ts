@@ -133,7 +133,23 @@ export type GraphEdge = z.infer<typeof GraphEdge>;
 export const InstanceGraph = z.strictObject({ nodes: z.array(GraphNode), edges: z.array(GraphEdge) });
 export type InstanceGraph = z.infer<typeof InstanceGraph>;
 
-/** The NF instances of a graph; empty without a graph. */
+/** An NF that a switch runs for the packets that enter there (E2 3.4.1 step 5). It is on no edge: edges lead past it. */
+export const SwitchInstance = z.strictObject({
+  id: Id,
+  chain_id: Id,
+  pgraph_node: Id,
+  node_id: Name,
+  nf: Name,
+  driver: z.literal('switch'),
+  switch: Name,
+  entries: z.int().min(0).describe('table entries of its own'),
+  load_bps: RateBps.describe('of all switches that run it'),
+  frees_core_share: z.number().min(0).describe('what it would take on servers'),
+  saves_bps: RateBps.describe('traffic that goes to no server and back for it'),
+});
+export type SwitchInstance = z.infer<typeof SwitchInstance>;
+
+/** The NF instances of a graph, on servers; empty without a graph. */
 export function nfInstances(graph: Pick<InstanceGraph, 'nodes'> | undefined): Instance[] {
   return graph?.nodes.filter((node) => node.kind === 'nf') ?? [];
 }

@@ -94,6 +94,21 @@ export const SwitchOffload = z.strictObject({
 });
 export type SwitchOffload = z.infer<typeof SwitchOffload>;
 
+/** As what a switch that carries a chain's packets runs the NF (E2 3.4.1 step 5). */
+export const OnSwitch = z.strictObject({
+  program: z
+    .enum(['filter', 'count', 'limit'])
+    .describe(
+      'filter: `rules` and `default_action` of the configuration; limit: its `rate_bps` and `burst_bytes`; count: packets and bytes',
+    ),
+  requires: z
+    .record(z.string().max(40), z.union([z.string(), z.number(), z.boolean()]))
+    .optional()
+    .describe('values that the configuration must have; absent: any'),
+  lacks: z.string().max(120).optional().describe('what the NF does not do there; absent: nothing'),
+});
+export type OnSwitch = z.infer<typeof OnSwitch>;
+
 /** What an NF does to packets; what contradicts itself is refused. */
 const PacketActions = z
   .strictObject({
@@ -160,6 +175,7 @@ export const NfDescriptor = z.strictObject({
   scaling: z.strictObject({ max_instances: z.int().min(1).max(1024) }),
   implementations: z.array(Implementation).min(1).max(16),
   offload: SwitchOffload.optional(),
+  on_switch: OnSwitch.optional().describe('absent: no switch runs it'),
   unsupported: z.array(UnsupportedTraffic).max(8).optional(),
   config_schema: z.record(z.string(), z.unknown()),
   default_config: z.record(z.string(), z.unknown()),

@@ -228,7 +228,7 @@ export const ScheduleForm = z.strictObject({
 });
 export type ScheduleForm = z.infer<typeof ScheduleForm>;
 
-/** An instance that a switch could run instead of a server (E2 3.4.1 step 5). Proposal only: fabrics do not run NFs yet. */
+/** An instance that a switch could run instead of a server (E2 3.4.1 step 5): a proposal. */
 export const Offload = z.strictObject({
   instance_id: Id,
   switch: Name,

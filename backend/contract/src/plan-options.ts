@@ -46,10 +46,15 @@ export function isPlanned(schedule: ScheduleMode | undefined): boolean {
   return schedule !== undefined && schedule !== 'round-robin';
 }
 
+/** Whether the first NFs of a chain run on the switches where its packets enter, if these can run them (E2 3.4.1 step 5). */
+export const OffloadMode = z.enum(['never', 'where-possible']);
+export type OffloadMode = z.infer<typeof OffloadMode>;
+
 /** How a chain runs. Belongs to its deployment, not to one plan. */
 export const DeploymentOptions = z.strictObject({
   execution: Execution.optional().describe('absent: as the chain runs now; sequential for a new chain'),
   schedule: ScheduleMode.optional().describe('absent: as the chain runs now; round-robin for a new chain'),
+  offload: OffloadMode.optional().describe('absent: as the chain runs now; never for a new chain'),
   splits: z.array(NfSplit).max(64).optional().describe('of the NFs named; the others are split as they are now'),
 });
 export type DeploymentOptions = z.infer<typeof DeploymentOptions>;

@@ -6,7 +6,7 @@ import { Id, Name, RateBps, TimestampMs } from './common.js';
 import { FabricSpec } from './fabric-spec.js';
 import { Filter } from './filter.js';
 import { PlannedSplit } from './flow-steering.js';
-import { InstanceGraph } from './instance-graph.js';
+import { InstanceGraph, SwitchInstance } from './instance-graph.js';
 import { NodeSpec } from './node-spec.js';
 import { ClassForecast, Constraint, Offload, ParallelForm, Quality, Reason, ScheduleForm } from './plan-analysis.js';
 import { DeploymentOptions, PlanOptions } from './plan-options.js';
@@ -147,7 +147,8 @@ export const Plan = z.strictObject({
   parallel: z.array(ParallelForm),
   schedules: z.array(ScheduleForm),
   splits: z.array(PlannedSplit).default([]).describe('of each NF that gets its flows by ranges'),
-  offloads: z.array(Offload),
+  offloads: z.array(Offload).describe('proposals for chains that are not asked to use switches'),
+  on_switches: z.array(SwitchInstance).optional().describe('NFs that switches run; absent: none'),
   slos: z.array(SloPrediction),
   nodes: z.record(Name, NodeSpec).describe('desired state by server'),
   fabric: FabricSpec,

@@ -37,6 +37,17 @@ export type SwitchDescription = z.infer<typeof SwitchDescription>;
 
 const Count = z.int().min(0);
 
+/** What an NF on a switch has counted since its agent started. */
+export const SwitchNfSample = z.strictObject({
+  instance_id: Id,
+  packets_in: Count,
+  packets_out: Count,
+  bytes_in: Count,
+  bytes_out: Count,
+  drops: z.record(z.string().max(60), Count).describe('by reason'),
+});
+export type SwitchNfSample = z.infer<typeof SwitchNfSample>;
+
 /** Counters since an entry was installed; they restart from zero when it is rewritten. */
 export const SwitchSamples = z.strictObject({
   t_ms: TimestampMs,
@@ -48,6 +59,7 @@ export const SwitchSamples = z.strictObject({
     .max(1_000_000)
     .describe('[index in the specification, packets, bytes] of entries with nonzero counters'),
   rules: z.array(z.strictObject({ rule_id: Id, packets: Count, bytes: Count })).max(65536),
+  nfs: z.array(SwitchNfSample).max(1024).optional().describe('NFs that it runs; absent: none'),
   splits: z.array(SplitSample).max(4096).default([]).describe('of the rules whose flows it keeps, by their ids'),
 });
 export type SwitchSamples = z.infer<typeof SwitchSamples>;

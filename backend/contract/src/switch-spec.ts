@@ -7,16 +7,21 @@ import { P4Assignment } from './p4/p4-entries.js';
 
 /**
  * Tables in the order in which a packet passes them: `admit` lists what each port may send, `steer` steers classes and
- * replies into chains, `keep` has the flows that the switch itself keeps at their targets and passes on the others, `split` sends the flows of a class to one of several first instances by ranges of their hash,
+ * replies into chains, `nf-1` to `nf-3` have the NFs at the beginning of a chain that the switch runs, one after the other,
+ * `onward` sends what has passed them on, `keep` has the flows that the switch itself keeps at their targets and passes on the others, `split` sends the flows of a class to one of several first instances by ranges of their hash,
  * `route` forwards by destination address. A table miss drops the packet.
  */
-export const SWITCH_TABLES = ['admit', 'steer', 'keep', 'split', 'route'] as const;
+export const SWITCH_TABLES = ['admit', 'steer', 'nf-1', 'nf-2', 'nf-3', 'onward', 'keep', 'split', 'route'] as const;
 export const SwitchTable = z.enum(SWITCH_TABLES);
 export type SwitchTable = z.infer<typeof SwitchTable>;
 
+/** Of the NFs that a switch runs one after the other for a class. */
+export const NF_TABLES = ['nf-1', 'nf-2', 'nf-3'] as const satisfies readonly SwitchTable[];
+
 /**
  * Width in bits of each numeric field. `eth.type` follows the source address on the wire: of a frame with a VLAN tag, it is
- * that of the tag. `ip.fragment` is 1 for every fragment, including the first. `flow_id` and `split` are set by `hash-flow`.
+ * that of the tag. `ip.fragment` is 1 for every fragment, including the first; `ip.later` for those behind it. `flow_id` and
+ * `split` are set by `hash-flow`, `nfs` by `enter-nfs`.
  */
 export const SWITCH_FIELD_BITS = {
   'eth.src': 48,
@@ -26,11 +31,13 @@ export const SWITCH_FIELD_BITS = {
   'ip.dst': 32,
   'ip.proto': 8,
   'ip.fragment': 1,
+  'ip.later': 1,
   'port.src': 16,
   'port.dst': 16,
   from_host: 1,
   flow_id: 16,
   split: 16,
+  nfs: 16,
 } as const;
 export const SwitchField = z.enum(Object.keys(SWITCH_FIELD_BITS) as [keyof typeof SWITCH_FIELD_BITS]);
 export type SwitchField = z.infer<typeof SwitchField>;
@@ -47,7 +54,8 @@ export type FieldMatch = z.infer<typeof FieldMatch>;
 
 /**
  * Match of an entry. Preconditions: a match on `ip.*` requires the `eth.type` of IPv4; a match on `port.*` requires
- * `ip.proto` to be exactly TCP or UDP, and `ip.fragment` 0.
+ * `ip.proto` to be exactly TCP or UDP, and `ip.fragment` 0, or in a table of NFs `ip.later` 0: a first fragment has its ports
+ * there.
  */
 export const SwitchMatch = z.strictObject({
   port: Name.optional().describe('ingress port'),
@@ -72,10 +80,27 @@ export const EntryAction = z.discriminatedUnion('do', [
     .describe(
       'the switch adds an entry to `keep` by which further packets of the flow take the actions after this one, until none has come for so long; at most `capacity` for the split',
     ),
+  z
+    .strictObject({ do: z.literal('enter-nfs'), nfs: z.int().min(1).max(0xffff) })
+    .describe('tells the tables of NFs whose packet it is: another content of the NFs has another number'),
+  z
+    .strictObject({ do: z.literal('meter'), meter: z.int().min(1).max(0xffff) })
+    .describe('drops the packet, without the actions after this one, when it exceeds the meter'),
   z.strictObject({ do: z.literal('next-table'), table: SwitchTable }),
   z.strictObject({ do: z.literal('drop') }),
 ]);
 export type EntryAction = z.infer<typeof EntryAction>;
+
+/** The part that an entry has in an NF: every packet that an NF takes meets one of its entries. */
+export const EntryOfNf = z.strictObject({
+  instance_id: Id,
+  drops: z
+    .string()
+    .max(60)
+    .optional()
+    .describe('reason of the packets that it drops: all, or with `meter` those above the rate; absent: it passes all'),
+});
+export type EntryOfNf = z.infer<typeof EntryOfNf>;
 
 export const SwitchEntry = z.strictObject({
   table: SwitchTable,
@@ -83,6 +108,7 @@ export const SwitchEntry = z.strictObject({
   rule_id: Id.nullable().describe('the fabric rule that it belongs to; null: forwarding between hosts'),
   match: SwitchMatch,
   actions: z.array(EntryAction).min(1).max(16),
+  nf: EntryOfNf.optional().describe('in a table of NFs; absent elsewhere'),
 });
 export type SwitchEntry = z.infer<typeof SwitchEntry>;
 
@@ -111,6 +137,14 @@ export const SwitchGroup = z.discriminatedUnion('kind', [
 ]);
 export type SwitchGroup = z.infer<typeof SwitchGroup>;
 
+/** A token bucket over the bytes of whole frames. The id depends on the content, as that of a group. */
+export const SwitchMeter = z.strictObject({
+  id: z.int().min(1).max(0xffff),
+  rate_kbps: z.int().min(1).max(1_000_000_000),
+  burst_bytes: z.int().min(64).max(1_000_000_000),
+});
+export type SwitchMeter = z.infer<typeof SwitchMeter>;
+
 export const SwitchPort = z.strictObject({
   name: Name,
   role: z.enum(['host', 'server', 'switch']),
@@ -127,6 +161,7 @@ export const SwitchSpec = z.strictObject({
   program: P4Assignment.optional().describe(
     "one's own instead of that of the fabric; entries and groups are empty then",
   ),
+  meters: z.array(SwitchMeter).max(1024).optional().describe('absent: none'),
 });
 export type SwitchSpec = z.infer<typeof SwitchSpec>;
 

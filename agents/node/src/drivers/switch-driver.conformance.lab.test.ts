@@ -4,7 +4,17 @@ import { describe, expect, it } from 'vitest';
 import { SWITCH_DRIVERS } from '../switch/switch-drivers.js';
 import { exchange, SWITCH_LABS, type SwitchLab } from '../testing/switch-lab.js';
 import { outcome, type Sent } from '../testing/switch-oracle.js';
-import { ENDS, frameOf, PACKETS, PORTS, PROGRAM, specOf } from '../testing/switch-programs.js';
+import {
+  ENDS,
+  frameOf,
+  METER,
+  meteredFrames,
+  meteredSpec,
+  PACKETS,
+  PORTS,
+  PROGRAM,
+  specOf,
+} from '../testing/switch-programs.js';
 import type { SwitchDriver } from './switch-driver.js';
 
 const RUNS = 25;
@@ -41,6 +51,47 @@ describe.each(SWITCH_LABS)('the switch driver $kind', ({ kind, missing, knowsFlo
         }),
         { numRuns: RUNS, seed: 7, endOnFailure: true },
       );
+    },
+    LIMIT_MS,
+  );
+
+  it.skipIf(missing)(
+    'passes the burst and the rate of a meter, and counts what exceeds them',
+    async () => {
+      const lab = await setUp(PORTS);
+      const spec = meteredSpec(1);
+      await put(spec, lab);
+      expect((await lab.driver.read()).drift).toEqual([]);
+      const frames = meteredFrames(60);
+      const bytes = frames[0]!.frame.length;
+      const began = performance.now();
+      const came = exchange(lab, PORTS, frames, ENDS);
+      const seconds = (performance.now() - began) / 1000;
+      const { rate_kbps, burst_bytes } = METER;
+      // Within a frame at both ends, and a kilobit for drivers whose bursts are kilobits.
+      expect(came.length * bytes).toBeGreaterThanOrEqual(burst_bytes - bytes);
+      expect(came.length * bytes).toBeLessThanOrEqual(burst_bytes + 125 + (rate_kbps * 1000 * seconds) / 8 + bytes);
+      expect(came.length).toBeLessThan(frames.length);
+      const taken = spec.entries.findIndex(({ nf }) => nf);
+      const dropped = frames.length - came.length;
+      await expect
+        .poll(
+          async () => {
+            const { counts, metered } = await lab.driver.read();
+            return { taken: counts.get(taken), dropped: metered?.get(METER.id) };
+          },
+          { timeout: 5000 },
+        )
+        .toEqual({
+          taken: { packets: frames.length, bytes: frames.length * bytes },
+          dropped: { packets: dropped, bytes: dropped * bytes },
+        });
+      // Written once more, by another agent that does not know it, it does the same.
+      const other = lab.make();
+      await put(meteredSpec(2), lab, other);
+      expect((await other.read()).drift).toEqual([]);
+      await put(specOf({ steered: [], guards: [], hops: [], mirrored: [] }, abilities, 3), lab, other);
+      expect((await other.read()).metered?.size ?? 0).toBe(0);
     },
     LIMIT_MS,
   );

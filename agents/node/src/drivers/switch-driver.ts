@@ -32,6 +32,8 @@ export interface SwitchReading {
   readonly kept?: readonly KeptFlow[];
   /** By index in the last applied specification. */
   readonly counts: ReadonlyMap<number, EntryCount>;
+  /** What meters have dropped, by their ids; absent: there are none. */
+  readonly metered?: ReadonlyMap<number, EntryCount>;
   /** What others have changed since it was applied, in words; empty: nothing. */
   readonly drift: readonly string[];
   /** The rules of which entries were deleted or changed. */

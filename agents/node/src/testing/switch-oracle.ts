@@ -93,13 +93,28 @@ class Walk {
           this.seen.flow_id = flowHash(this.seen, action.key);
           this.seen.split = BigInt(action.split);
           break;
+        case 'enter-nfs':
+          this.seen.nfs = BigInt(action.nfs);
+          break;
+        case 'meter':
+          break;
         case 'next-table':
+          if (action.table === 'nf-1') this.seePortsOfFirstFragment();
           return action.table;
         case 'keep-flow':
           throw new Error('the oracle keeps no flows');
       }
     }
     return null;
+  }
+
+  /** Entries of NFs match the ports that a first fragment carries. */
+  private seePortsOfFirstFragment(): void {
+    const { seen, frame } = this;
+    if (seen['ip.later'] === 1n || ![6n, 17n].includes(seen['ip.proto'])) return;
+    const at = 14 + 4 * (frame[14]! & 15);
+    seen['port.src'] = word(frame, at);
+    seen['port.dst'] = word(frame, at + 2);
   }
 
   private group(id: number, frame: Buffer): void {
@@ -131,11 +146,13 @@ function fieldsOf(frame: Buffer): Seen {
     'ip.dst': 0n,
     'ip.proto': 0n,
     'ip.fragment': 0n,
+    'ip.later': 0n,
     'port.src': 0n,
     'port.dst': 0n,
     from_host: 0n,
     flow_id: 0n,
     split: 0n,
+    nfs: 0n,
     ipv6_dst: null,
   };
   if (seen['eth.type'] === 0x86ddn && frame.length >= 54)
@@ -145,6 +162,7 @@ function fieldsOf(frame: Buffer): Seen {
   seen['ip.src'] = BigInt(frame.readUInt32BE(26));
   seen['ip.dst'] = BigInt(frame.readUInt32BE(30));
   seen['ip.fragment'] = (frame.readUInt16BE(20) & 0x3fff) === 0 ? 0n : 1n;
+  seen['ip.later'] = (frame.readUInt16BE(20) & 0x1fff) === 0 ? 0n : 1n;
   if (seen['ip.fragment'] === 0n && [6n, 17n].includes(seen['ip.proto'])) {
     const at = 14 + 4 * (frame[14]! & 15);
     seen['port.src'] = word(frame, at);

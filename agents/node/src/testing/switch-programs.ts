@@ -1,5 +1,5 @@
 import type { SwitchAbilities, SwitchEntry, SwitchField, SwitchGroup, SwitchSpec } from '@orrery/contract';
-import { SwitchSpec as Spec } from '@orrery/contract';
+import { NF_TABLES, SwitchSpec as Spec } from '@orrery/contract';
 import fc from 'fast-check';
 import { checksum, type Sent } from './switch-oracle.js';
 
@@ -62,7 +62,12 @@ const classMatch = fc.record(
 
 type ClassMatch = typeof classMatch extends fc.Arbitrary<infer T> ? T : never;
 
-function fieldsOf({ src, dst, proto, ports }: ClassMatch, abilities: Abilities): SwitchEntry['match']['fields'] {
+/** `unless`: the packets that lack the ports that are matched. */
+function fieldsOf(
+  { src, dst, proto, ports }: ClassMatch,
+  abilities: Abilities,
+  unless: 'ip.fragment' | 'ip.later' = 'ip.fragment',
+): SwitchEntry['match']['fields'] {
   const addresses = [src, dst].flatMap((one) => (one ? [[one.field, matched(one, abilities)] as const] : []));
   const withPorts = ports && (proto === 6 || proto === 17);
   return Object.fromEntries([
@@ -71,7 +76,7 @@ function fieldsOf({ src, dst, proto, ports }: ClassMatch, abilities: Abilities):
     ...(proto === undefined ? [] : [['ip.proto', exact(proto, 8)]]),
     ...(withPorts
       ? [
-          ['ip.fragment', exact(0, 1)],
+          [unless, exact(0, 1)],
           ['port.src', matched(ports.src, abilities)],
           ['port.dst', matched(ports.dst, abilities)],
         ].filter(([, one]) => !(typeof one === 'object' && 'mask' in one && one.mask === 0))
@@ -100,6 +105,20 @@ const steering = fc.oneof(
     weights: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 4 }),
   }),
   fc.record({ kind: fc.constant('drop' as const) }),
+  fc.record({
+    kind: fc.constant('nfs' as const),
+    filters: fc.array(
+      fc.record({
+        rules: fc.array(fc.record({ match: classMatch, allow: fc.boolean() }), { maxLength: 5 }),
+        allow: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+    onward: fc.oneof(
+      fc.record({ mac, port: outPort }),
+      fc.record({ key, border: fc.constantFrom(0x1000, 0x8000), left: mac, right: mac }),
+    ),
+  }),
 );
 
 const program = fc.record({
@@ -108,6 +127,13 @@ const program = fc.record({
   hops: fc.uniqueArray(hop, { maxLength: 4 }),
   mirrored: fc.uniqueArray(hop, { maxLength: 3 }),
 });
+
+interface Shared {
+  readonly key: readonly string[];
+  readonly border: number;
+  readonly left: string;
+  readonly right: string;
+}
 
 type Program = typeof program extends fc.Arbitrary<infer T> ? T : never;
 
@@ -151,25 +177,49 @@ export function specOf(content: Program, { match: abilities }: SwitchAbilities, 
     for (const [i, out] of PORTS.entries())
       put('admit', 500, { port: one, fields: { 'eth.type': exact(LOCAL + i, 16) } }, [{ do: 'output', port: out }]);
   put('steer', 0, { fields: {} }, [{ do: 'next-table', table: 'route' }]);
+  /** What shares out flows by ranges. */
+  const shared = (split: number, to: Shared): object[] => {
+    for (const [lo, hi, target] of [
+      [0, to.border - 1, to.left],
+      [to.border, 0xffff, to.right],
+    ] as const)
+      for (const range of pieces(lo, hi))
+        put(
+          'split',
+          100,
+          { fields: { 'eth.type': exact(IPV4, 16), split: exact(split, 16), flow_id: matched(range, abilities) } },
+          send(target, target === to.left ? 'p2' : 'p3'),
+        );
+    return [
+      { do: 'hash-flow', key: [...to.key], split },
+      { do: 'next-table', table: 'split' },
+    ];
+  };
   for (const [i, { match, steering: to, fromHost }] of content.steered.entries()) {
     const fields = { ...fieldsOf(match, abilities), ...(fromHost ? { from_host: exact(1, 1) } : {}) };
     const actions: object[] = [];
     if (to.kind === 'send') actions.push(...(to.returns ? [{ do: 'decrement-ttl' }] : []), ...send(to.mac, to.port));
     if (to.kind === 'drop') actions.push({ do: 'drop' });
-    if (to.kind === 'split') {
-      const split = i + 1;
-      actions.push({ do: 'hash-flow', key: [...to.key], split }, { do: 'next-table', table: 'split' });
-      for (const [lo, hi, target] of [
-        [0, to.border - 1, to.left],
-        [to.border, 0xffff, to.right],
-      ] as const)
-        for (const range of pieces(lo, hi))
+    if (to.kind === 'split') actions.push(...shared(i + 1, to));
+    if (to.kind === 'nfs') {
+      const nfs = i + 1;
+      actions.push({ do: 'enter-nfs', nfs }, { do: 'next-table', table: 'nf-1' });
+      const own = { 'eth.type': exact(IPV4, 16), nfs: exact(nfs, 16) };
+      for (const [stage, { rules, allow }] of to.filters.entries()) {
+        const table = NF_TABLES[stage]!;
+        const next = stage + 1 < to.filters.length ? NF_TABLES[stage + 1]! : 'onward';
+        const judged = (passes: boolean) => (passes ? [{ do: 'next-table', table: next }] : [{ do: 'drop' }]);
+        for (const [j, rule] of rules.entries())
           put(
-            'split',
-            100,
-            { fields: { 'eth.type': exact(IPV4, 16), split: exact(split, 16), flow_id: matched(range, abilities) } },
-            send(target, target === to.left ? 'p2' : 'p3'),
+            table,
+            100 - j,
+            { fields: { ...own, ...fieldsOf(rule.match, abilities, 'ip.later') } },
+            judged(rule.allow),
           );
+        put(table, 1, { fields: own }, judged(allow));
+      }
+      const { onward } = to;
+      put('onward', 1, { fields: own }, 'border' in onward ? shared(nfs, onward) : send(onward.mac, onward.port));
     }
     if (to.kind === 'group') {
       const buckets = to.weights.map((weight, j) => ({ weight, actions: send(`02:0e:01:0${j}:00:00`, PORTS[j % 3]!) }));
@@ -289,3 +339,71 @@ export const ENDS: readonly Sent[] = ['p1', 'p2'].flatMap((name) =>
 
 export const PROGRAM = program;
 export const PACKETS = fc.array(packet, { minLength: 40, maxLength: 60 });
+
+/** Of 20 frames of `meteredFrames`; it takes ten seconds to fill. */
+export const METER = { id: 700, rate_kbps: 8, burst_bytes: 10_000 };
+
+/** What comes from a host goes through a meter to the third port. */
+export function meteredSpec(generation: number): SwitchSpec {
+  const own = { 'eth.type': exact(IPV4, 16) };
+  const fromHost = {
+    port: 'p1',
+    fields: { ...own, 'eth.src': exact(Number.parseInt(HOST.replaceAll(':', ''), 16), 48) },
+  };
+  const put = (table: string, match: object, ...actions: object[]) => ({
+    ...{ table, priority: 10, rule_id: null, match, actions },
+  });
+  return Spec.parse({
+    generation,
+    ports: PORTS.map((name) => ({ name, role: 'host', neighbour: name })),
+    entries: [
+      put('admit', fromHost, { do: 'mark-from-host' }, { do: 'next-table', table: 'steer' }),
+      ...PORTS.flatMap((port) =>
+        PORTS.map((out, i) =>
+          put('admit', { port, fields: { 'eth.type': exact(LOCAL + i, 16) } }, { do: 'output', port: out }),
+        ),
+      ),
+      put(
+        'onward',
+        { fields: { ...own, nfs: exact(9, 16) } },
+        ...[
+          { do: 'set-mac', field: 'eth.dst', mac: '02:0e:00:07:00:00' },
+          { do: 'output', port: 'p3' },
+        ],
+      ),
+      {
+        ...put(
+          'nf-1',
+          { fields: { ...own, nfs: exact(9, 16) } },
+          ...[
+            { do: 'meter', meter: METER.id },
+            { do: 'next-table', table: 'onward' },
+          ],
+        ),
+        nf: { instance_id: 'c.limit.leaf-1', drops: 'over_rate' },
+      },
+      put('steer', { fields: own }, { do: 'enter-nfs', nfs: 9 }, { do: 'next-table', table: 'nf-1' }),
+    ],
+    groups: [],
+    meters: [METER],
+  });
+}
+
+/** Of 500 bytes each. */
+export function meteredFrames(count: number): Sent[] {
+  const plain = {
+    dst: GATEWAY,
+    src: HOST,
+    type: IPV4,
+    from: 1,
+    to: 2,
+    protocol: 17,
+    ttl: 64,
+    fragment: 0,
+    options: 0,
+  } as const;
+  return Array.from({ length: count }, (_, i) => {
+    const one: Packet = { port: 'p1', ...plain, ports: [1, 80], payload: new Uint8Array(445) };
+    return frameOf(one, i);
+  });
+}

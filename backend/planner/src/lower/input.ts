@@ -27,9 +27,14 @@ export interface LoweringInput {
   readonly schedules: readonly PlannedSchedule[];
   /** Of the chains that fail closed. */
   readonly guards: readonly FabricRule[];
+  /** Of the classes whose first NFs switches run. */
+  readonly switchNfs: SwitchNfs;
   readonly base: Plan | null;
   readonly recall: Recall;
 }
+
+/** By edge of the policy graph from the ingress: the NFs that packets pass at the switch where they enter. */
+export type SwitchNfs = ReadonlyMap<string, NonNullable<Extract<FabricRule, { kind: 'classify' }>['nfs']>>;
 
 /** What a chain is lowered from. */
 export interface ChainToLower {
@@ -41,6 +46,7 @@ export interface ChainToLower {
   readonly layout: MetadataLayout;
   /** External addresses by instance. */
   readonly addresses: ReadonlyMap<string, readonly string[]>;
+  readonly switchNfs: SwitchNfs;
 }
 
 /** What a chain is on one server. */

@@ -37,8 +37,12 @@ function lowered(input: LoweringInput, chain: PlannedChain): LoweredChain {
     const those = input.addresses.get(id);
     return those ? [[id, those] as const] : [];
   });
-  const from = [recall.nameOf(chain), recall.nameOf(graph), recall.nameOf(layout), owned];
-  return recall.of('lowered', from, () => lowerChain({ chain, descriptors, graph, layout, addresses: new Map(owned) }));
+  const { name } = chain.definition;
+  const nfs = [...input.switchNfs].filter(([edge]) => edge.startsWith(`${name}.`));
+  const from = [recall.nameOf(chain), recall.nameOf(graph), recall.nameOf(layout), owned, ...nfs];
+  return recall.of('lowered', from, () =>
+    lowerChain({ chain, descriptors, graph, layout, addresses: new Map(owned), switchNfs: new Map(nfs) }),
+  );
 }
 
 /** What does not change is the very object that it was, so that nothing later has to compare it again. */

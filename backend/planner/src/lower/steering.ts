@@ -96,7 +96,7 @@ function target({ range, hop, to_server }: GraphEdge): SteeringRule['targets'][n
   return { range, hop: hop!, server: to_server };
 }
 
-function classRules({ graph, chain, layout }: ChainToLower): SteeringRule[] {
+function classRules({ graph, chain, layout, switchNfs }: ChainToLower): SteeringRule[] {
   const entering = grouped(
     graph.edges.filter(({ from, direction }) => from === null && direction === 'forward'),
     ({ pgraph_edge }) => pgraph_edge!,
@@ -107,7 +107,18 @@ function classRules({ graph, chain, layout }: ChainToLower): SteeringRule[] {
     if (edges.length === 0) return [];
     const kept = edges.length > 1 ? keptBySwitches(askedSplit(chain, nodeOf.get(edges[0]!.to)!)) : null;
     const keep_flows = kept ? { keep_flows: kept } : {};
-    return [{ ...BLANK, ...rule, kind: 'classify', key: edges[0]!.key, targets: edges.map(target), ...keep_flows }];
+    const nfs = switchNfs.get(pgraph_edge);
+    return [
+      {
+        ...BLANK,
+        ...rule,
+        kind: 'classify',
+        key: edges[0]!.key,
+        targets: edges.map(target),
+        ...keep_flows,
+        ...(nfs ? { nfs: [...nfs] } : {}),
+      },
+    ];
   });
 }
 

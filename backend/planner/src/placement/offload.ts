@@ -91,7 +91,10 @@ function candidates({ chains, descriptors, graph }: OffloadInput): OffloadCandid
       definition.nodes.map((node) => [`${chain_id}/${node.id}`, node.kind === 'nf' ? node.config : {}] as const),
     ),
   );
+  // Those of chains that use switches are chosen for them (offload/choose.ts).
+  const decided = new Set(chains.flatMap(({ chain_id, offload }) => (offload === 'where-possible' ? [chain_id] : [])));
   return nfInstances(graph)
+    .filter(({ chain_id }) => !decided.has(chain_id))
     .flatMap((instance): OffloadCandidate[] => {
       const { offload, default_config } = catalogue.get(instance.nf)!;
       if (!offload) return [];

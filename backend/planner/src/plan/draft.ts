@@ -4,6 +4,7 @@ import type { ClockOf } from '../check/clock.js';
 import type { BuiltGraph } from '../igraph/build.js';
 import type { ChainForm } from '../igraph/chain-form.js';
 import type { MetadataLayout } from '../lower/metadata.js';
+import type { OnSwitches } from '../offload/on-switches.js';
 import type { PlacementBound } from '../placement/bound.js';
 import type { Recall } from '../recall.js';
 import type { ChainSchedule } from '../schedule/schedule-forms.js';
@@ -20,6 +21,8 @@ export interface Draft {
   readonly reasons: Plan['reasons'];
   readonly pgraph: Plan['pgraph'];
   readonly recall: Recall;
+  /** NFs that switches run: the chains of the input begin behind them. */
+  readonly onSwitches: OnSwitches;
 }
 
 /** What each NF runs on is chosen. */

@@ -15,6 +15,7 @@ import { predictPlan } from './steps/prediction.js';
 import { scheduleTasks } from './steps/schedule.js';
 import { split } from './steps/sizing-and-split.js';
 import { chooseWhereNfsRun } from './steps/where-nfs-run.js';
+import { withSwitches } from './with-switches.js';
 
 /**
  * Plans without side effects: a dry run shows the result and a deployment applies it. An infeasible plan names the shortages
@@ -25,7 +26,7 @@ import { chooseWhereNfsRun } from './steps/where-nfs-run.js';
 export function makePlan(asked: PlanInput): Plan {
   const input = offeredBy(parsedInput(asked));
   try {
-    return sizedForSomeClocks(check(input));
+    return withSwitches(check(input), sizedForSomeClocks);
   } catch (error) {
     if (error instanceof Infeasible) return infeasible(input, error.found);
     throw error;

@@ -98,6 +98,11 @@ export function runSwitch(
         return;
       case 'keep-flow':
         return;
+      case 'enter-nfs':
+        frame = { ...frame, fields: { ...frame.fields, nfs: action.nfs } };
+        return;
+      case 'meter':
+        return;
       case 'next-table':
         table = action.table;
         return;

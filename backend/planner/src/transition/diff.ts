@@ -7,7 +7,10 @@ import { predecessorsByMove } from './succession.js';
  * Instances by what happens to them; one that moves is told by its new id, and one that keeps running with changed outputs
  * counts as reconfigured. Mirrors, merges and splits are told only where they move.
  */
-export function diffOf(base: Plan | null, graph: Plan['graph'], nodes: Plan['nodes']): Plan['diff'] {
+export function diffOf(
+  base: Plan | null,
+  { graph, nodes, fabric, on_switches = [] }: Pick<Plan, 'graph' | 'nodes' | 'fabric' | 'on_switches'>,
+): Plan['diff'] {
   const before = new Map(nfInstances(base?.graph).map(({ id, server }) => [id, server]));
   const instances = nfInstances(graph);
   const now = new Set(instances.map(({ id }) => id));
@@ -25,7 +28,20 @@ export function diffOf(base: Plan | null, graph: Plan['graph'], nodes: Plan['nod
   }
   diff.moved.push(...movedJoints(base, graph));
   for (const id of before.keys()) if (!now.has(id) && !left.has(id)) diff.removed.push(id);
+  const ran = new Map(base?.on_switches?.map(({ id, pgraph_node }) => [id, pgraph_node]));
+  for (const { id, pgraph_node } of on_switches) {
+    if (!ran.delete(id)) diff.added.push(id);
+    else if (sameContent(programIn(base!.fabric, pgraph_node), programIn(fabric, pgraph_node))) diff.kept.push(id);
+    else diff.reconfigured.push(id);
+  }
+  diff.removed.push(...ran.keys());
   return diff;
+}
+
+/** What switches run for an NF. */
+function programIn({ rules }: Plan['fabric'], nf: string) {
+  const all = rules.flatMap((rule) => (rule.kind === 'classify' ? (rule.nfs ?? []) : []));
+  return all.find((one) => one.nf === nf)?.runs;
 }
 
 /** By server and instance. */

@@ -20,11 +20,13 @@ const VALUE_TEXT: Readonly<Record<SwitchField, (value: number) => string>> = {
   'ip.dst': address,
   'ip.proto': (value) => PROTOCOLS[value] ?? String(value),
   'ip.fragment': (value) => (value === 1 ? 'yes' : 'no'),
+  'ip.later': (value) => (value === 1 ? 'yes' : 'no'),
   'port.src': String,
   'port.dst': String,
   from_host: (value) => (value === 1 ? 'yes' : 'no'),
   flow_id: String,
   split: String,
+  nfs: String,
 };
 
 /** Prefix length of a mask; null if it is not contiguous. */
@@ -53,7 +55,9 @@ export function matchText({ port, ipv6_dst, fields }: SwitchMatch, portText: Por
   const names = Object.keys(fields) as SwitchField[];
   const hasIp = ipv6_dst !== undefined || names.some((name) => name.startsWith('ip.'));
   const hasPort = names.some((name) => name.startsWith('port.'));
-  const shown = names.filter((name) => !(name === 'eth.type' && hasIp) && !(name === 'ip.fragment' && hasPort));
+  const isImplied = (name: SwitchField) =>
+    (name === 'eth.type' && hasIp) || ((name === 'ip.fragment' || name === 'ip.later') && hasPort);
+  const shown = names.filter((name) => !isImplied(name));
   const terms = [
     ...(port === undefined ? [] : [`in ${portText(port)}`]),
     ...(ipv6_dst === undefined ? [] : [`ip.dst ${ipv6_dst}`]),
@@ -80,6 +84,10 @@ export function actionText(action: EntryAction, portText: PortText = asItIs): st
       return `flow_id := hash of ${action.key.join(', ')}; split ${action.split}`;
     case 'keep-flow':
       return `keep the flow until idle for ${action.idle_timeout_s} s, at most ${countText(action.capacity)}`;
+    case 'enter-nfs':
+      return `NFs ${action.nfs}`;
+    case 'meter':
+      return `meter ${action.meter}`;
     case 'next-table':
       return `table ${action.table}`;
     case 'drop':

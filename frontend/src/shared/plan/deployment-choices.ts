@@ -27,6 +27,18 @@ export const DEPLOYMENT: Readonly<
       },
     ],
   },
+  offload: {
+    label: 'Switches run NFs',
+    choices: [
+      { value: 'never', label: 'Never', note: 'Every NF runs on a server or a board.', needs: [] },
+      {
+        value: 'where-possible',
+        label: 'Where possible',
+        note: 'The first NFs run on the switches where packets enter, if these have the actions and table entries for them.',
+        needs: [],
+      },
+    ],
+  },
   schedule: {
     label: 'Cores serve',
     choices: [

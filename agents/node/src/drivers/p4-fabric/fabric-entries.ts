@@ -7,6 +7,7 @@ import {
   type SwitchField,
   type SwitchGroup,
   type SwitchSpec,
+  type SwitchTable,
 } from '@orrery/contract';
 import type { KeyField, NamedEntry } from '../p4runtime/table-entries.js';
 
@@ -25,27 +26,46 @@ export interface FabricGroup {
   readonly ports: readonly number[];
 }
 
+/** A place in the meters of the program, in bytes and bytes a second. */
+export interface FabricMeter {
+  /** In the specification. */
+  readonly id: number;
+  readonly index: number;
+  readonly rate: bigint;
+  readonly burst: bigint;
+}
+
 export interface FabricContent {
   readonly entries: readonly FabricEntry[];
   readonly groups: readonly FabricGroup[];
+  readonly meters: readonly FabricMeter[];
 }
 
 /** Split numbers from here on are those of groups. */
 const FIRST_GROUP_SPLIT = 0x8000_0000n;
 const MOST_GROUPS = 0xffff;
+/** `METERS` of the program. */
+const MOST_METERS = 1024;
+/** Where a packet is next, as the program counts. */
+const NEXT_STAGE: ReadonlyMap<SwitchTable, bigint> = new Map([
+  ['nf-2', 2n],
+  ['nf-3', 3n],
+  ['onward', 4n],
+]);
 
 /**
  * What `fabric.p4` has to hold for a specification. Entries and buckets whose ports have no number are left out. Throws an
  * error that names an action which the program does not have.
  */
 export function fabricContent(spec: SwitchSpec, ports: PortNumbers): FabricContent {
-  const lowering = new Lowering(spec.groups, ports);
+  const lowering = new Lowering(spec, ports);
   return {
     entries: [
       ...spec.groups.flatMap((group) => lowering.ofGroup(group)),
       ...spec.entries.flatMap((entry, index) => lowering.ofEntry(entry, index)),
     ],
     groups: spec.groups.flatMap((group) => lowering.replication(group)),
+    meters: lowering.meters,
   };
 }
 
@@ -53,12 +73,25 @@ class Lowering {
   private readonly groups: ReadonlyMap<number, SwitchGroup>;
   private readonly numbers: ReadonlyMap<number, number>;
 
+  readonly meters: readonly FabricMeter[];
+
   constructor(
-    groups: readonly SwitchGroup[],
+    { groups, meters = [] }: SwitchSpec,
     private readonly ports: PortNumbers,
   ) {
     this.groups = new Map(groups.map((group) => [group.id, group]));
-    this.numbers = multicastNumbers(groups.filter(({ kind }) => kind === 'all').map(({ id }) => id));
+    const copying = groups.filter(({ kind }) => kind === 'all').map(({ id }) => id);
+    this.numbers = new Map([...places(copying, MOST_GROUPS)].map(([id, place]) => [id, place + 1]));
+    const indices = places(
+      meters.map(({ id }) => id),
+      MOST_METERS,
+    );
+    this.meters = meters.map(({ id, rate_kbps, burst_bytes }) => ({
+      id,
+      index: indices.get(id)!,
+      rate: BigInt(rate_kbps) * 125n,
+      burst: BigInt(burst_bytes),
+    }));
   }
 
   ofEntry(entry: SwitchEntry, index: number): FabricEntry[] {
@@ -69,7 +102,8 @@ class Lowering {
     const key: Record<string, KeyField> = {};
     if (match.port !== undefined) key.port = exactly(this.ports.get(match.port)!, 9);
     for (const [field, one] of Object.entries(match.fields)) key[keyName(field)] = keyField(field as SwitchField, one);
-    if (match.ipv6_dst === undefined) return [{ table: entry.table, priority: priority + 1, key, ...done, index }];
+    if (match.ipv6_dst === undefined)
+      return [{ table: tableName(entry.table), priority: priority + 1, key, ...done, index }];
     const ipv6 = { ipv6_dst: { value: ipv6Number(match.ipv6_dst), mask: (1n << 128n) - 1n } };
     return [{ table: 'route_ipv6', priority: 0, key: ipv6, ...done, index }];
   }
@@ -132,12 +166,21 @@ class Lowering {
         if (this.copies(group).length === 0) return null;
         return { action: 'replicate', params: { group: BigInt(this.numbers.get(group.id)!) } };
       }
-      if (group?.kind === 'select' && table === 'steer') {
+      if (group?.kind === 'select' && (table === 'steer' || table === 'onward')) {
         if (this.ofGroup(group).length === 0) return null;
         return hashed(group.key, FIRST_GROUP_SPLIT + BigInt(group.id), returns);
       }
     } else if (done['hash-flow'] && next === 'split') {
       return hashed(done['hash-flow'].key, BigInt(done['hash-flow'].split), returns);
+    } else if (done['enter-nfs'] && next === 'nf-1') {
+      return { action: 'enter_nfs', params: { nfs: BigInt(done['enter-nfs'].nfs) } };
+    } else if (next !== undefined && NEXT_STAGE.has(next) && table.startsWith('nf-')) {
+      const stage = NEXT_STAGE.get(next)!;
+      if (!done.meter) return { action: 'pass', params: { stage } };
+      const { meter } = done.meter;
+      const rate = this.meters.find(({ id }) => id === meter);
+      if (!rate) throw new Error(`the specification has no meter ${meter}`);
+      return { action: 'limit', params: { stage, rate: BigInt(rate.index) } };
     } else if (next === 'steer' && table === 'admit') {
       return { action: 'to_steer', params: { from_host: done['mark-from-host'] ? 1n : 0n } };
     } else if (next === 'route' && table === 'steer') {
@@ -177,19 +220,21 @@ function hashed(
   };
 }
 
-/** Numbers of groups in the replication engine: 16 bits, the same for the same groups. */
-function multicastNumbers(ids: readonly number[]): ReadonlyMap<number, number> {
-  const numbers = new Map<number, number>();
+/** A place below `most` for each id, the same for the same ids. Throws an error when there are more ids than places. */
+function places(ids: readonly number[], most: number): ReadonlyMap<number, number> {
+  if (ids.length > most) throw new Error(`fabric.p4 has no room for ${ids.length} meters or groups`);
+  const found = new Map<number, number>();
   const taken = new Set<number>();
   for (const id of [...ids].sort((a, b) => a - b)) {
-    let number = id % MOST_GROUPS;
-    while (taken.has(number)) number = (number + 1) % MOST_GROUPS;
-    taken.add(number);
-    numbers.set(id, number + 1);
+    let place = id % most;
+    while (taken.has(place)) place = (place + 1) % most;
+    taken.add(place);
+    found.set(id, place);
   }
-  return numbers;
+  return found;
 }
 
+const tableName = (table: string) => table.replace('-', '_');
 const keyName = (field: string) => field.replace('.', '_');
 
 function keyField(field: SwitchField, one: FieldMatch): KeyField {

@@ -5,8 +5,9 @@ import type { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
 import { contentOf, identityOf, tableEntry } from '../p4runtime/table-entries.js';
 import type { EntryCount, PacketTracer, SwitchDriver, SwitchReading } from '../switch-driver.js';
 import { driftOf, type Held, heldBy } from './drift.js';
-import { fabricContent, type PortNumbers } from './fabric-entries.js';
+import { type FabricMeter, fabricContent, type PortNumbers } from './fabric-entries.js';
 import type { FabricProgram } from './fabric-program.js';
+import { type HeldMeters, heldMeters, meterQueries, meterUpdates } from './meters.js';
 
 export interface P4Port {
   readonly number: number;
@@ -18,6 +19,8 @@ export interface P4Port {
 interface Written {
   readonly spec: SwitchSpec;
   readonly held: Held;
+  readonly meters: readonly FabricMeter[];
+  readonly rates: HeldMeters['rates'];
   /** Index in the specification by identity. */
   readonly indices: ReadonlyMap<string, number>;
 }
@@ -56,7 +59,7 @@ export class P4Switch implements SwitchDriver {
       ports.flatMap(({ name, number }) => (number === null ? [] : [[name, number]])),
     );
     const program = await this.program.load();
-    const { entries, groups } = fabricContent(spec, numbers);
+    const { entries, groups, meters } = fabricContent(spec, numbers);
     const wanted = new Map<string, TableEntry>();
     const indices = new Map<string, number>();
     for (const entry of entries) {
@@ -67,9 +70,13 @@ export class P4Switch implements SwitchDriver {
     }
     const wantedGroups = new Map(groups.map(({ id, ports: of }) => [id, multicastGroup(id, of)]));
     if ((await this.client.pipelineCookie()) !== program.cookie) await this.client.setPipeline(program.config);
-    await this.client.write(changes(await this.held(), { entries: wanted, groups: wantedGroups }));
+    await this.client.write([
+      ...meterUpdates(meters, await this.heldMeters(meters), program.info),
+      ...changes(await this.held(), { entries: wanted, groups: wantedGroups }),
+    ]);
     const held = await this.held();
-    this.written = { spec, held, indices };
+    const { rates } = await this.heldMeters(meters);
+    this.written = { spec, held, indices, meters, rates };
     if (held.entries.size !== wanted.size)
       throw new Error(`${this.client.address} holds ${held.entries.size} of ${wanted.size} entries`);
   }
@@ -91,7 +98,19 @@ export class P4Switch implements SwitchDriver {
     const drift = written
       ? driftOf(written.held, held, (identity) => written.spec.entries[written.indices.get(identity) ?? -1]?.rule_id)
       : { drift: [], drifted_rules: [] };
-    return { entries: held.entries.size - ofGroups, counts, ...drift };
+    const { rates, dropped } = await this.heldMeters(written?.meters ?? []);
+    const metered = new Map(
+      written?.meters.flatMap(({ id, index }) => (dropped.has(index) ? [[id, dropped.get(index)!]] : [])),
+    );
+    const changed = [...(written?.rates ?? [])].filter(([index, text]) => rates.get(index) !== text).length;
+    const otherMeters = changed > 0 ? [`${changed} meters were changed`] : [];
+    return {
+      entries: held.entries.size - ofGroups,
+      counts,
+      metered,
+      ...drift,
+      drift: [...drift.drift, ...otherMeters],
+    };
   }
 
   /** After a restart, or with the program of another controller, it holds nothing of ours. */
@@ -100,6 +119,12 @@ export class P4Switch implements SwitchDriver {
     const rules = written?.spec.entries.flatMap(({ rule_id }) => (rule_id === null ? [] : [rule_id])) ?? [];
     const drift = written ? ['the program was replaced: every entry is gone'] : [];
     return { entries: 0, counts: new Map(), drift, drifted_rules: [...new Set(rules)] };
+  }
+
+  private async heldMeters(meters: readonly FabricMeter[]): Promise<HeldMeters> {
+    if (meters.length === 0) return { rates: new Map(), dropped: new Map() };
+    const { info } = await this.program.load();
+    return heldMeters(await this.client.read(meterQueries(meters, info)));
   }
 
   private async held(): Promise<Held> {

@@ -54,8 +54,22 @@ export interface RegisterEntry {
   readonly data?: { readonly bitstring?: Buffer };
 }
 
+/** Of an array. Index left out: all. */
+export interface MeterEntry {
+  readonly meterId: number;
+  readonly index?: { readonly index?: string };
+  /** Committed and peak rate, in units a second; absent: none, and everything passes. */
+  readonly config?: {
+    readonly cir?: string;
+    readonly cburst?: string;
+    readonly pir?: string;
+    readonly pburst?: string;
+  } | null;
+}
+
 export interface Entity {
   readonly tableEntry?: TableEntry;
+  readonly meterEntry?: MeterEntry;
   readonly counterEntry?: CounterEntry;
   readonly registerEntry?: RegisterEntry;
   readonly packetReplicationEngineEntry?: { readonly multicastGroupEntry?: MulticastGroup };

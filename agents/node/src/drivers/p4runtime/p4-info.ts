@@ -25,14 +25,21 @@ interface Described {
   readonly size?: string | number;
 }
 
-/** Tables and actions of a program by the last part of their name, which must tell them apart. */
+type Kind = 'tables' | 'actions' | 'meters' | 'counters';
+
+/** Tables, actions, meters and counters of a program by the last part of their name, which must tell them apart. */
 export class P4Info {
   readonly tables: ReadonlyMap<string, P4Table>;
   readonly actions: ReadonlyMap<string, P4Action>;
+  /** Arrays of meters and of counters. */
+  readonly meters: ReadonlyMap<string, Preamble>;
+  readonly counters: ReadonlyMap<string, Preamble>;
 
   /** `message`: for `SetForwardingPipelineConfig`. */
   constructor(readonly message: object) {
-    const { tables = [], actions = [] } = message as { tables?: Described[]; actions?: Described[] };
+    const { tables = [], actions = [], meters = [], counters = [] } = message as Partial<Record<Kind, Described[]>>;
+    this.meters = byName(meters.map(({ preamble }) => named(preamble)));
+    this.counters = byName(counters.map(({ preamble }) => named(preamble)));
     this.tables = byName(
       tables.map(({ preamble, matchFields = [], size = 0 }) => ({
         ...named(preamble),

@@ -7,6 +7,7 @@ import {
   type SwitchEntry,
   type SwitchField,
   type SwitchGroup,
+  type SwitchMeter,
   type SwitchTable,
 } from '@orrery/contract';
 import type { KeptFlow } from '../switch-driver.js';
@@ -15,7 +16,17 @@ import type { HeldFlow } from './ofctl.js';
 /** OpenFlow port numbers by name. */
 export type PortNumbers = ReadonlyMap<string, number>;
 
-const TABLE: Record<SwitchTable, number> = { admit: 0, steer: 1, route: 2, keep: 3, split: 4 };
+const TABLE: Record<SwitchTable, number> = {
+  admit: 0,
+  steer: 1,
+  route: 2,
+  keep: 3,
+  split: 4,
+  'nf-1': 5,
+  'nf-2': 6,
+  'nf-3': 7,
+  onward: 8,
+};
 const FAMILIES = new Map([
   [0x0800, 'ip'],
   [0x86dd, 'ipv6'],
@@ -34,6 +45,7 @@ const REG_FLOW_ID = 'reg2';
 const REG_SPLIT = 'reg3';
 /** Port to which a flow is kept. */
 const REG_PORT = 'reg4';
+const REG_NFS = 'reg5';
 const COPY_PROTOCOL = `move:NXM_OF_IP_PROTO[]->NXM_NX_${REG_PROTOCOL.toUpperCase()}[0..7]`;
 /** OpenFlow never outputs to the port that a packet came from; a packet with no ingress port may go anywhere. */
 const NO_IN_PORT = 'set_field:ANY->in_port';
@@ -67,7 +79,12 @@ export function cookieOf(entry: SwitchEntry): string {
 /** A flow in `ovs-ofctl` syntax. Precondition: every port that the entry names has a number. */
 export function flowText(entry: SwitchEntry, ports: PortNumbers): string {
   const head = [`cookie=${cookieOf(entry)}`, `table=${TABLE[entry.table]}`, `priority=${entry.priority}`];
-  return [...head, ...matchText(entry, ports), `actions=${actionsText(entry.actions, ports)}`].join(',');
+  return [...head, ...matchText(entry, ports), `actions=${actionsText(entry.actions, ports, entry.table)}`].join(',');
+}
+
+/** Open vSwitch has kilobits for the burst: what is missing to the next is let through, too. */
+export function meterText({ id, rate_kbps, burst_bytes }: SwitchMeter): string {
+  return `meter=${id},kbps,burst,stats,bands=type=drop,rate=${rate_kbps},burst_size=${Math.ceil((8 * burst_bytes) / 1000)}`;
 }
 
 export function groupText(group: SwitchGroup, ports: PortNumbers): string {
@@ -124,6 +141,10 @@ function fieldText(field: SwitchField, one: FieldMatch): string[] {
       return PROTOCOL_NAMES.has(value) ? [] : [`nw_proto=${value}`];
     case 'ip.fragment':
       return [`ip_frag=${value === 1 ? 'yes' : 'no'}`];
+    case 'ip.later':
+      return [`ip_frag=${value === 1 ? 'later' : 'not_later'}`];
+    case 'nfs':
+      return [`${REG_NFS}=0x${value.toString(16)}`];
     case 'port.src':
       return masked('tp_src', 0xffff);
     case 'port.dst':
@@ -137,10 +158,10 @@ function fieldText(field: SwitchField, one: FieldMatch): string[] {
   }
 }
 
-function actionsText(actions: readonly EntryAction[], ports: PortNumbers): string {
+function actionsText(actions: readonly EntryAction[], ports: PortNumbers, table?: SwitchTable): string {
   return actions
     .flatMap((action, i) =>
-      action.do === 'keep-flow' ? keepText(action, actions.slice(i + 1), ports) : actionText(action, ports),
+      action.do === 'keep-flow' ? keepText(action, actions.slice(i + 1), ports) : actionText(action, ports, table),
     )
     .join(',');
 }
@@ -188,7 +209,8 @@ export function keptFlow({ cookie, content, packets }: HeldFlow): (KeptFlow & { 
   return { split: Number(split), flow_id: Number(flow_id), mac: mac!, packets, port: Number(port), match };
 }
 
-function actionText(action: EntryAction, ports: PortNumbers): string[] {
+/** `table`: in which it is, if not in a group. */
+function actionText(action: EntryAction, ports: PortNumbers, table: SwitchTable | undefined): string[] {
   switch (action.do) {
     case 'set-mac':
       return [`set_field:${action.mac}->${action.field.replace('.', '_')}`];
@@ -211,8 +233,16 @@ function actionText(action: EntryAction, ports: PortNumbers): string[] {
     }
     case 'keep-flow':
       return [];
-    case 'next-table':
-      return [...(action.table === 'steer' ? [COPY_PROTOCOL] : []), `goto_table:${TABLE[action.table]}`];
+    case 'enter-nfs':
+      return [`set_field:0x${action.nfs.toString(16)}->${REG_NFS}`];
+    case 'meter':
+      return [`meter:${action.meter}`];
+    case 'next-table': {
+      const next = TABLE[action.table];
+      // OpenFlow goes to tables with higher numbers only.
+      if (table !== undefined && next < TABLE[table]) return [`resubmit(,${next})`];
+      return [...(action.table === 'steer' ? [COPY_PROTOCOL] : []), `goto_table:${next}`];
+    }
     case 'drop':
       return ['drop'];
   }

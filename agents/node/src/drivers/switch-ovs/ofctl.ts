@@ -14,6 +14,13 @@ export interface HeldFlow {
   readonly content: string;
 }
 
+export interface HeldMeter {
+  readonly content: string;
+  /** Dropped. */
+  readonly packets: number;
+  readonly bytes: number;
+}
+
 export interface OfPort {
   readonly number: number;
   readonly up: boolean;
@@ -65,6 +72,39 @@ export class Ofctl {
     return new Map(
       [...text.matchAll(/^ group_id=(\d+),(.*)$/gm)].map(([, id, content]) => [Number(id), content!] as const),
     );
+  }
+
+  /** What each meter is, by number, and how much it has dropped. */
+  async meters(): Promise<Map<number, HeldMeter>> {
+    const [configured, counted] = [
+      await this.run(['dump-meters', this.target]),
+      await this.run(['meter-stats', this.target]),
+    ];
+    const drops = new Map(
+      [...counted.matchAll(/meter:(\d+) .*\n0: packet_count:(\d+) byte_count:(\d+)/g)].map(([, id, packets, bytes]) => [
+        Number(id),
+        { packets: Number(packets), bytes: Number(bytes) },
+      ]),
+    );
+    return new Map(
+      [...configured.matchAll(/^meter=(\d+) (.*)\n(.*)$/gm)].map(([, id, flags, band]) => {
+        const { packets = 0, bytes = 0 } = drops.get(Number(id)) ?? {};
+        return [Number(id), { content: `${flags!.trim()} ${band!.trim()}`, packets, bytes }];
+      }),
+    );
+  }
+
+  async writeMeter(text: string, isKnown: boolean): Promise<void> {
+    await this.run([isKnown ? 'mod-meter' : 'add-meter', this.target, text]);
+  }
+
+  async deleteMeter(id: number): Promise<void> {
+    await this.run(['del-meter', this.target, `meter=${id}`]);
+  }
+
+  /** From now on entries that match ports without a word on fragments also take the first ones, which carry them. */
+  async matchPortsOfFirstFragments(): Promise<void> {
+    await this.run(['set-frags', this.target, 'nx-match']);
   }
 
   /** All or none. */

@@ -1,7 +1,16 @@
 import type { ObservedPort, SwitchEntry, SwitchGroup, SwitchSpec } from '@orrery/contract';
 import type { EntryCount, SwitchDriver, SwitchReading } from '../switch-driver.js';
-import { cookieOf, deletionOfKept, flowText, groupText, keptFlow, type PortNumbers, portsIn } from './flow-text.js';
-import type { HeldFlow, Ofctl } from './ofctl.js';
+import {
+  cookieOf,
+  deletionOfKept,
+  flowText,
+  groupText,
+  keptFlow,
+  meterText,
+  type PortNumbers,
+  portsIn,
+} from './flow-text.js';
+import type { HeldFlow, HeldMeter, Ofctl } from './ofctl.js';
 import { echo } from './openflow-echo.js';
 
 type Bucket = SwitchGroup['buckets'][number];
@@ -14,12 +23,14 @@ interface Written {
   /** By cookie. */
   readonly flows: ReadonlyMap<string, string>;
   readonly groups: ReadonlyMap<number, string>;
+  readonly meters: ReadonlyMap<number, string>;
 }
 
 export class OvsSwitch implements SwitchDriver {
   private written: Written | null = null;
   /** The text of each group as written, to detect other content under the same number. */
   private readonly groupTexts = new Map<number, string>();
+  private readonly meterTexts = new Map<number, string>();
 
   constructor(
     private readonly ofctl: Ofctl,
@@ -70,7 +81,10 @@ export class OvsSwitch implements SwitchDriver {
     const texts = new Map(groups.map((group) => [group.id, groupText(group, numbers)]));
     // New groups are added before the flows that use them, old ones are removed after.
     await this.ofctl.writeGroups([...texts].flatMap(([id, text]) => (this.isHeld(id, text, held) ? [] : [text])));
+    const meters = await this.writeMeters(spec);
+    if (spec.entries.some(({ nf }) => nf)) await this.ofctl.matchPortsOfFirstFragments();
     await this.writeFlows(spec.entries, entries, numbers);
+    for (const id of meters) await this.ofctl.deleteMeter(id);
     await this.ofctl.deleteGroups([...held.keys()].filter((id) => !texts.has(id)));
     const [{ flows }, groupsNow] = [told(await this.ofctl.flows()), await this.ofctl.groups()];
     this.groupTexts.clear();
@@ -80,6 +94,7 @@ export class OvsSwitch implements SwitchDriver {
       entries: spec.entries,
       flows: new Map(flows.map(({ cookie, content }) => [cookie, content])),
       groups: groupsNow,
+      meters: contents(spec.meters ? await this.ofctl.meters() : new Map()),
     };
     if (flows.length !== entries.length)
       throw new Error(`bridge ${this.ofctl.bridge} holds ${flows.length} of ${entries.length} entries`);
@@ -90,12 +105,35 @@ export class OvsSwitch implements SwitchDriver {
     const { written } = this;
     if (!written) return { entries: flows.length, kept, counts: new Map(), drift: [], drifted_rules: [] };
     const groups = await this.ofctl.groups();
+    const meters = written.meters.size > 0 ? await this.ofctl.meters() : new Map<number, HeldMeter>();
     const counts = new Map<number, EntryCount>();
     for (const { cookie, packets, bytes } of flows) {
       const index = written.indices.get(cookie);
       if (index !== undefined && packets > 0) counts.set(index, { packets, bytes });
     }
-    return { entries: flows.length, kept, counts, ...driftOf(written, flows, groups) };
+    return {
+      entries: flows.length,
+      kept,
+      counts,
+      metered: droppedBy(meters),
+      ...driftOf(written, flows, groups, contents(meters)),
+    };
+  }
+
+  /** Those of the specification, before the flows that use them; returns the others, for after that. */
+  private async writeMeters({ meters = [] }: SwitchSpec): Promise<number[]> {
+    if (meters.length === 0 && this.written?.meters.size === 0) return [];
+    const held = await this.ofctl.meters();
+    const texts = new Map(meters.map((meter) => [meter.id, meterText(meter)]));
+    for (const [id, text] of texts) {
+      const now = held.get(id)?.content;
+      const isHeld = now !== undefined && this.meterTexts.get(id) === text && this.written?.meters.get(id) === now;
+      // Written again, its tokens are full.
+      if (!isHeld) await this.ofctl.writeMeter(text, now !== undefined);
+    }
+    this.meterTexts.clear();
+    for (const [id, text] of texts) this.meterTexts.set(id, text);
+    return [...held.keys()].filter((id) => !texts.has(id));
   }
 
   /**
@@ -162,10 +200,17 @@ function keptTargets(entries: readonly SwitchEntry[], numbers: PortNumbers): Set
   );
 }
 
+const droppedBy = (meters: ReadonlyMap<number, HeldMeter>) =>
+  new Map([...meters].map(([id, { packets, bytes }]) => [id, { packets, bytes }]));
+
+const contents = (meters: ReadonlyMap<number, HeldMeter>) =>
+  new Map([...meters].map(([id, { content }]) => [id, content]));
+
 function driftOf(
   written: Written,
   flows: readonly HeldFlow[],
   groups: ReadonlyMap<number, string>,
+  meters: ReadonlyMap<number, string>,
 ): Pick<SwitchReading, 'drift' | 'drifted_rules'> {
   const now = new Map(flows.map(({ cookie, content }) => [cookie, content]));
   const ruleOf = (cookie: string) => {
@@ -176,6 +221,7 @@ function driftOf(
   const missing = [...written.flows.keys()].filter((cookie) => !now.has(cookie));
   const foreign = flows.length - [...now.keys()].filter((cookie) => written.flows.has(cookie)).length;
   const gone = [...written.groups].filter(([id, content]) => groups.get(id) !== content);
+  const changedMeters = [...written.meters].filter(([id, content]) => meters.get(id) !== content);
   const strange = [...groups.keys()].filter((id) => !written.groups.has(id));
   const named = (cookies: string[]) => [...new Set(cookies.map((it) => ruleOf(it) ?? 'forwarding'))];
   const some = (cookies: string[]) => named(cookies).slice(0, 5).join(', ');
@@ -190,6 +236,7 @@ function driftOf(
       ...(altered.length > 0 ? [`${altered.length} entries were changed (${some(altered)})`] : []),
       ...(foreign > 0 ? [`${foreign} entries were added`] : []),
       ...(gone.length > 0 ? [`${gone.length} groups were changed or deleted`] : []),
+      ...(changedMeters.length > 0 ? [`${changedMeters.length} meters were changed or deleted`] : []),
       ...(strange.length > 0 ? [`${strange.length} groups were added`] : []),
     ],
     drifted_rules: [

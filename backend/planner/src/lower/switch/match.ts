@@ -96,6 +96,31 @@ function disjointMatches(
   );
 }
 
+/**
+ * Disjoint matches on the IPv4 packets for which a rule of a filter holds. A term on a port holds for TCP and UDP packets that
+ * carry their ports: whole ones and first fragments. Throws as `matchesOf` does.
+ */
+export function filterMatches(terms: readonly MatchTerm[], abilities: SwitchAbilities, most: number): Fields[] {
+  const { addresses, ports, protocol, namesPorts } = setsOf(terms);
+  const heads = namesPorts
+    ? withPorts(protocol).flatMap((number) =>
+        product(
+          [exactly('ip.proto', number)],
+          fieldMatches('ip.later', interval(0, 0), abilities),
+          fieldMatches('port.src', ports['port.src'], abilities),
+          fieldMatches('port.dst', ports['port.dst'], abilities),
+        ),
+      )
+    : fieldMatches('ip.proto', protocol, abilities);
+  const matches = product(
+    heads,
+    fieldMatches('ip.src', addresses['ip.src'], abilities),
+    fieldMatches('ip.dst', addresses['ip.dst'], abilities),
+  );
+  if (matches.length > most) throw new Shortage(matches.length);
+  return matches;
+}
+
 /** A field with a single value. */
 export function exactly(field: SwitchField, value: number): Fields {
   return { [field]: { value, mask: wholeField(field)[0]![1] } };

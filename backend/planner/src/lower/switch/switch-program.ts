@@ -6,6 +6,7 @@ import {
   FLOW_SPACE,
   type SwitchAbilities,
   type SwitchEntry,
+  type SwitchMeter,
   type SwitchSpec,
 } from '@orrery/contract';
 import { interval } from '../../check/interval-set.js';
@@ -13,6 +14,7 @@ import { addressToNumber } from '../../check/ipv4.js';
 import { cover } from './cover.js';
 import { fnv1a, GroupTable } from './groups.js';
 import { ETHERTYPE, exactly, type Fields, fragmentsOf, Inability, matchesOf } from './match.js';
+import { type NfEntries, nfEntries } from './nf-program.js';
 import { hashedFields, splitsByRanges } from './split-ability.js';
 import type { Endpoint, SwitchPlace } from './topology.js';
 
@@ -88,6 +90,11 @@ export class SwitchProgram {
   private readonly entries: SwitchEntry[] = [];
   private readonly groups = new GroupTable();
   private reservedEntries = 0;
+  private readonly meters: SwitchMeter[] = [];
+  /** Content by the number of its meter. */
+  private readonly meterNumbers = new Map<number, string>();
+  /** Content by the number of its NFs. */
+  private readonly nfs = new Map<number, string>();
   /** Rules by the number of their split. */
   private readonly splits = new Map<number, string>();
   /** Rule by what its entries match, to find two that claim the same packets. */
@@ -110,7 +117,8 @@ export class SwitchProgram {
   }
 
   get spec(): Omit<SwitchSpec, 'generation'> {
-    return { ports: [...this.place.ports], entries: this.entries, groups: this.groups.all };
+    const meters = this.meters.length > 0 ? { meters: this.meters } : {};
+    return { ports: [...this.place.ports], entries: this.entries, groups: this.groups.all, ...meters };
   }
 
   /** Entries for flows that the switch keeps. */
@@ -137,7 +145,12 @@ export class SwitchProgram {
         throw new Inability(`tell it from ${rival}: both match the same packets at one priority`);
     }
     const ranges = this.ranges(rule);
-    const actions = ranges?.actions ?? this.actions(rule);
+    const targets = ranges?.actions ?? this.actions(rule);
+    const nfs = this.nfsOf(rule, targets);
+    const actions = nfs?.actions ?? targets;
+    // What packets are sent to comes before what sends them there.
+    this.entries.push(...(nfs?.entries ?? []));
+    this.meters.push(...(nfs?.meters ?? []));
     for (const { claim, key } of claims) {
       const { table, priority, match } = claim;
       this.owners.set(key, rule.id);
@@ -146,7 +159,24 @@ export class SwitchProgram {
     if (ranges) this.splits.set(ranges.split, rule.id);
     this.reservedEntries += ranges?.reserved ?? 0;
     this.entries.push(...(ranges?.entries ?? []));
-    return claims.length + (ranges?.entries.length ?? 0);
+    return claims.length + (ranges?.entries.length ?? 0) + (nfs?.entries.length ?? 0);
+  }
+
+  /** The NFs that packets of the rule pass here before they go to its targets; null: none. */
+  private nfsOf(rule: FabricRule, onward: EntryAction[]): (NfEntries & { readonly actions: EntryAction[] }) | null {
+    if (rule.kind !== 'classify' || !rule.nfs) return null;
+    const { id, nfs } = rule;
+    const content = JSON.stringify([id, nfs]);
+    const number = this.numberFor(content, this.nfs);
+    const meterNumber = (meter: string) => {
+      const free = this.numberFor(meter, this.meterNumbers);
+      this.meterNumbers.set(free, meter);
+      return free;
+    };
+    const about = { place: this.place.id, abilities: this.abilities, most: MOST_ENTRIES_A_RULE, meterNumber };
+    const found = nfEntries({ id, nfs }, number, onward, about);
+    this.nfs.set(number, content);
+    return { ...found, actions: [{ do: 'enter-nfs', nfs: number }, nextTable('nf-1')] };
   }
 
   /**
@@ -170,7 +200,7 @@ export class SwitchProgram {
       if (keep_flows) throw new Inability(`keep flows by the hash of ${hashed.join(', ')} at their instances`);
       return null;
     }
-    const split = this.splitNumber(id);
+    const split = this.numberFor(id, this.splits);
     const entries = targets.flatMap((target): SwitchEntry[] => {
       const { lo, hi } = target.range;
       const matches = cover(interval(lo, hi - 1), 'flow_id', ability);
@@ -190,9 +220,9 @@ export class SwitchProgram {
   }
 
   /** The same in every generation, so that what other rules do leaves its flows alone, but for the rare collision. */
-  private splitNumber(rule: string): number {
-    let number = fnv1a(rule) % 0xffff;
-    while (this.splits.has(number + 1) && this.splits.get(number + 1) !== rule) number = (number + 1) % 0xffff;
+  private numberFor(content: string, taken: ReadonlyMap<number, string>): number {
+    let number = fnv1a(content) % 0xffff;
+    while (taken.has(number + 1) && taken.get(number + 1) !== content) number = (number + 1) % 0xffff;
     return number + 1;
   }
 

@@ -3,6 +3,7 @@ import { requireTime } from '../../budget.js';
 import { checkTogether } from '../../check/check-together.js';
 import { slowestGhz } from '../../check/clock.js';
 import { CHECK_STEPS, validateChain } from '../../check/validate.js';
+import { NONE_ON_SWITCHES } from '../../offload/on-switches.js';
 import type { Recall } from '../../recall.js';
 import { type Draft, Infeasible } from '../draft.js';
 import type { OfferedInput } from '../offered.js';
@@ -14,7 +15,16 @@ export function check(input: OfferedInput): Draft {
   const recall = recallOf(input, options);
   const slowest = slowestGhz(input.infrastructure);
   const clockOf = () => slowest;
-  const nothing = { input, options, clockOf, problems: [], reasons: [], pgraph: { nodes: [], edges: [] }, recall };
+  const nothing = {
+    input,
+    options,
+    clockOf,
+    problems: [],
+    reasons: [],
+    pgraph: { nodes: [], edges: [] },
+    recall,
+    onSwitches: NONE_ON_SWITCHES,
+  };
   const problems = problemsOf(input, recall);
   if (problems.some(({ severity }) => severity === 'error')) throw new Infeasible(nothing, { problems });
   return { ...nothing, problems };

@@ -14,7 +14,8 @@ export function lowerGraph(draft: ScheduledDraft): LoweredDraft {
   if (!hops || tooMany) throw new Infeasible(draft, { conflicts: tooMany ? [tooMany] : [] });
   const graph = withHops(draft.graph, hops, draft.recall);
   const { layouts, guards, addresses, planned: schedules, recall } = draft;
-  const about = { chains, descriptors, infrastructure, graph, layouts, guards, addresses, schedules, base, recall };
+  const placed = { graph, layouts, guards, addresses, schedules, switchNfs: draft.onSwitches.nfs };
+  const about = { chains, descriptors, infrastructure, ...placed, base, recall };
   const { nodes, fabric } = lower(about);
   const missing = missingPolicies(nodes, abilities);
   if (missing.length > 0) throw new Infeasible(draft, { conflicts: missing });

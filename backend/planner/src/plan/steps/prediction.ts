@@ -2,6 +2,7 @@ import { crossesServers, nfInstances, type Plan } from '@orrery/contract';
 import { abandonedBy } from '../../accelerator/assignment.js';
 import { requireTime } from '../../budget.js';
 import { placedNodes } from '../../igraph/graph.js';
+import { switchInstances } from '../../offload/switch-instances.js';
 import { binsOf } from '../../placement/problem.js';
 import { hopelessObjectives } from '../../slo/hopeless.js';
 import { diffOf } from '../../transition/diff.js';
@@ -56,6 +57,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
   const abandoned = abandonedBy(input, graph);
   const instances = nfInstances(graph);
   const migrations = migrationsBetween(base, instances, descriptors);
+  const switched = switchInstances(draft);
   const splits = plannedSplits(graph, chains, descriptors);
   const moved = new Set(movedJoints(base, graph));
   const steps = stepsBetween(base, { nodes, fabric }, servers, new Set(abandoned), moved);
@@ -72,6 +74,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
     graph,
     cost: costOf(graph, bound.lower_bound_bps, infrastructure),
     ...analysis,
+    ...switched,
     splits,
     quality: [placementQuality(cut_bps, bound, options.strategy), ...quality],
     reasons: [...draft.reasons, ...reasons],
@@ -81,7 +84,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
     migrations: migrations.filter(({ from }) => !abandoned.includes(from)),
     abandoned,
     steps: withDriverSteps(steps, drivers, base, infrastructure),
-    diff: diffOf(base, graph, nodes),
+    diff: diffOf(base, { graph, nodes, fabric, ...switched }),
   };
 }
 

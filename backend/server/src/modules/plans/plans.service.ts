@@ -248,13 +248,15 @@ function howToRun(
   asked: DeploymentOptions,
   now: PlannedChain | undefined,
   chain: PlannedChain,
-): Pick<PlannedChain, 'execution' | 'schedule' | 'splits'> {
+): Pick<PlannedChain, 'execution' | 'schedule' | 'offload' | 'splits'> {
   const execution = asked.execution ?? now?.execution;
   const schedule = asked.schedule ?? now?.schedule;
+  const offload = asked.offload ?? now?.offload;
   const splits = splitsOf([...(now?.splits ?? []), ...(asked.splits ?? [])], chain);
   return {
     ...(execution ? { execution } : {}),
     ...(schedule ? { schedule } : {}),
+    ...(offload ? { offload } : {}),
     ...(splits.length > 0 ? { splits } : {}),
   };
 }

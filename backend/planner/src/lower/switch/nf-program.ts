@@ -1,0 +1,103 @@
+import {
+  type EntryAction,
+  type FabricRule,
+  NF_TABLES,
+  type SwitchProgram as NfProgram,
+  SWITCH_REFUSALS,
+  type SwitchAbilities,
+  type SwitchEntry,
+  type SwitchMeter,
+  switchInstanceId,
+} from '@orrery/contract';
+import { ETHERTYPE, exactly, type Fields, filterMatches, Inability, Shortage } from './match.js';
+
+type Nfs = NonNullable<Extract<FabricRule, { kind: 'classify' }>['nfs']>;
+
+/** Highest priority of an entry. */
+const TOP = 65_535;
+
+/** What one switch holds of the NFs of a class, beside the entry that sends packets there. */
+export interface NfEntries {
+  readonly entries: SwitchEntry[];
+  readonly meters: SwitchMeter[];
+}
+
+interface NfSurroundings {
+  /** The switch. */
+  readonly place: string;
+  readonly abilities: SwitchAbilities;
+  readonly most: number;
+  /** The same for the same content, so that what else changes leaves the tokens of a meter alone, but for the rare collision. */
+  readonly meterNumber: (content: string) => number;
+}
+
+/**
+ * The NFs of a class one after the other, each in a table of its own, and at the end `onward`. Every packet meets one entry of
+ * each NF, unless one before dropped it. Throws an Inability, or a Shortage when there are more than `most`.
+ */
+export function nfEntries(
+  { id, nfs }: { readonly id: string; readonly nfs: Nfs },
+  number: number,
+  onward: readonly EntryAction[],
+  { place, abilities, most, meterNumber }: NfSurroundings,
+): NfEntries {
+  if (!abilities.match.nfs) throw new Inability('run NFs');
+  const own = { ...exactly('eth.type', ETHERTYPE.ipv4), ...exactly('nfs', number) };
+  const meters: SwitchMeter[] = [];
+  const entries: SwitchEntry[] = [
+    { table: 'onward', priority: 1, rule_id: id, match: { fields: own }, actions: [...onward] },
+  ];
+  for (const [stage, { nf, runs }] of nfs.entries()) {
+    const table = NF_TABLES[stage]!;
+    const next: EntryAction = { do: 'next-table', table: stage + 1 < nfs.length ? NF_TABLES[stage + 1]! : 'onward' };
+    const instance_id = switchInstanceId(nf, place);
+    const entry = (priority: number, fields: Fields, actions: EntryAction[], drops?: string): SwitchEntry => ({
+      table,
+      priority,
+      rule_id: id,
+      match: { fields: { ...own, ...fields } },
+      actions,
+      nf: { instance_id, ...(drops === undefined ? {} : { drops }) },
+    });
+    switch (runs.program) {
+      case 'count':
+        entries.push(entry(1, {}, [next]));
+        break;
+      case 'limit': {
+        if (!abilities.meters) throw new Inability('meter');
+        const meter = {
+          id: meterNumber(JSON.stringify([nf, runs])),
+          rate_kbps: runs.rate_kbps,
+          burst_bytes: runs.burst_bytes,
+        };
+        meters.push(meter);
+        entries.push(entry(1, {}, [{ do: 'meter', meter: meter.id }, next], SWITCH_REFUSALS.limit));
+        break;
+      }
+      case 'filter':
+        entries.push(
+          ...filterEntries(runs, abilities, most).map(({ priority, fields, allow }) =>
+            allow ? entry(priority, fields, [next]) : entry(priority, fields, [{ do: 'drop' }], SWITCH_REFUSALS.filter),
+          ),
+        );
+    }
+    if (entries.length > most) throw new Shortage(entries.length);
+  }
+  return { entries, meters };
+}
+
+/** The rules from the top, each with the packets that it holds for; what no rule holds for at last. */
+function filterEntries(
+  { rules, allow }: Extract<NfProgram, { program: 'filter' }>,
+  abilities: SwitchAbilities,
+  most: number,
+): { readonly priority: number; readonly fields: Fields; readonly allow: boolean }[] {
+  const judged = rules.flatMap((rule, i) =>
+    filterMatches(rule.match, abilities, most).map((fields) => ({
+      priority: TOP - i,
+      fields,
+      allow: rule.allow,
+    })),
+  );
+  return [...judged, { priority: 1, fields: {}, allow }];
+}

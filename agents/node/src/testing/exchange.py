@@ -54,7 +54,7 @@ for _ in range(2):
         found = receive(0.2)
         waiting -= found
         if not found and not select.select(list(sockets.values()), [], [], 0)[0]:
-            # simple_switch leaves frames in its capture buffer until others come.
+            # The first time, and again where a busy switch takes longer.
             attempts += 1
             if attempts > ATTEMPTS_MAX:
                 sys.exit(f"{len(waiting)} frames never came out")

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id, Name, TimestampMs } from './common.js';
+import { Role } from './lifecycle.js';
 
 /** Values by parameter name, as declared by the scenario's schema. */
 export const ScenarioParameters = z.record(z.string().max(40), z.union([z.number(), z.boolean(), z.string().max(200)]));
@@ -14,6 +15,7 @@ export const Scenario = z.strictObject({
   id: Name,
   title: z.string().max(80),
   summary: z.string().max(400),
+  role: Role.describe('least role that may run it'),
   source: z.string().max(120).describe('where the experiment was published; empty: unpublished'),
   duration_s: z.number().positive().describe('approximate duration of a run with the defaults'),
   needs: z.array(z.string().max(120)).describe('prerequisites, checked before a run starts'),

@@ -17,7 +17,7 @@ import classes from './scenarios.module.css';
 
 interface ScenarioItemProps {
   readonly scenario: Scenario;
-  /** Why it cannot be started now; null: it can. */
+  /** Why no scenario can be started now; null: those can that the session has the role for. */
   readonly refusal: string | null;
   readonly run: ScenarioRun | undefined;
   /** The newest run that has figures. */
@@ -28,6 +28,7 @@ interface ScenarioItemProps {
 export function ScenarioItem({ scenario, refusal, run, told }: ScenarioItemProps) {
   const queries = useQueryClient();
   const needs = useNeeds('operator');
+  const lacks = useNeeds(scenario.role);
   const again = () => queries.invalidateQueries({ queryKey: ['scenario-runs'] });
   const [opened, { open, close }] = useDisclosure(false);
   const stop = useMutation({
@@ -37,6 +38,7 @@ export function ScenarioItem({ scenario, refusal, run, told }: ScenarioItemProps
   });
   const running = run?.state === 'running';
   const cleaning = run ? cleaningText(run) : null;
+  const noRun = lacks ?? refusal;
   const noStop = needs ?? (cleaning && `It is ${cleaning}`);
   return (
     <li className={classes.scenario}>
@@ -69,11 +71,11 @@ export function ScenarioItem({ scenario, refusal, run, told }: ScenarioItemProps
             </ConfirmButton>
           </Reason>
         ) : (
-          <Reason of={refusal}>
+          <Reason of={noRun}>
             <Button
               size="compact-xs"
               leftSection={<IconPlayerPlay size={13} aria-hidden />}
-              disabled={refusal !== null}
+              disabled={noRun !== null}
               aria-label={`Run ${scenario.title}`}
               onClick={open}
             >

@@ -21,6 +21,7 @@ const scenario: Scenario = {
   summary: 'They change places.',
   source: 'CoNFV, Figure 9',
   duration_s: 120,
+  role: 'designer',
   needs: ['one board'],
   watch: 'parallelism',
   parameters: {

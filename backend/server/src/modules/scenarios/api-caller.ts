@@ -4,6 +4,7 @@ import {
   API_PREFIX,
   type Problem,
   ROUTES,
+  type Role,
   type RouteDefinition,
   type RouteName,
   type RouteResponse,
@@ -14,6 +15,7 @@ import { SESSION_ISSUER, type SessionIssuer } from '../../ports/session-verifier
 interface CallOptions {
   readonly params?: Record<string, string>;
   readonly query?: Record<string, string | number>;
+  /** Bytes where the route takes no JSON. */
   readonly body?: unknown;
 }
 
@@ -26,8 +28,8 @@ export class ApiCaller {
   ) {}
 
   /** Opens a separate session, so that events name the actor. */
-  async as(name: string): Promise<Api> {
-    const token = await this.sessions.issue('designer', name);
+  async as(name: string, role: Role): Promise<Api> {
+    const token = await this.sessions.issue(role, name);
     return {
       call: (route, options = {}) => this.call(token, route, options),
       end: () => this.sessions.close(token),
@@ -46,6 +48,7 @@ export class ApiCaller {
       headers: {
         authorization: `Bearer ${token}`,
         ...(route.method === 'PUT' && route.etag ? { 'if-match': '*' } : {}),
+        ...(route.body_type ? { 'content-type': route.body_type } : {}),
       },
       ...(options.query
         ? { query: Object.fromEntries(Object.entries(options.query).map(([k, v]) => [k, `${v}`])) }

@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { ApplicationDefinition, ChainDefinition, FaultRequest, ReconfigurationPolicyRequest } from '@orrery/contract';
+import {
+  ApplicationDefinition,
+  ChainDefinition,
+  FaultRequest,
+  ReconfigurationPolicyRequest,
+  SwitchNode,
+} from '@orrery/contract';
+import { z } from 'zod';
 import type { Api } from './api-caller.js';
+import { areSettled, setDrivers } from './drivers.js';
 
 /** An existing resource. */
 interface Existing {
@@ -12,13 +20,19 @@ interface Existing {
 
 interface Making {
   make(api: Api, request: unknown): Promise<string>;
-  list(api: Api, signal: AbortSignal): Promise<Existing[]>;
+  /** `id` is that of the one that is looked for; null: unknown. */
+  list(api: Api, signal: AbortSignal, id: string | null): Promise<Existing[]>;
   /** Resolves when it is gone. Throws if it cannot be removed or the signal aborts. */
   remove(api: Api, id: string, signal: AbortSignal): Promise<unknown>;
 }
 
 const EVERY = { query: { limit: 1000 } };
 const WAIT = { ms: 200, tries: 600 };
+
+/** A capture file that is uploaded. */
+const PcapRequest = z.object({ name: z.string(), base64: z.base64() });
+/** Drivers by switch. */
+const DriversRequest = z.record(z.string(), SwitchNode.shape.driver);
 
 /** Resources that a run can create, and how they are found and removed. */
 export const KINDS = {
@@ -73,6 +87,32 @@ export const KINDS = {
       }));
     },
     remove: (api, id) => api.call('clearFault', { params: { id } }),
+  },
+  pcap: {
+    make: async (api, request) => {
+      const { name, base64 } = PcapRequest.parse(request);
+      return (await api.call('uploadPcap', { query: { name }, body: Buffer.from(base64, 'base64') })).id;
+    },
+    list: async (api, signal) => {
+      await eventually('the twin is up', () => isTwinKnown(api), signal);
+      const { items } = await api.call('listPcaps', EVERY);
+      return items.map(({ id, name, created_ms }) => ({
+        id,
+        is: (request, notedMs) => name === PcapRequest.parse(request).name && created_ms >= notedMs,
+      }));
+    },
+    remove: (api, id) => api.call('deletePcap', { params: { id } }),
+  },
+  /** The drivers that switches had: a run changes them, and they get these again. Its id is the request. */
+  'switch-drivers': {
+    make: async (_api, request) => JSON.stringify(DriversRequest.parse(request)),
+    list: async (_api, _signal, id) => (id === null ? [] : [{ id, is: () => false }]),
+    remove: async (api, id, signal) => {
+      const drivers = DriversRequest.parse(JSON.parse(id));
+      await setDrivers(api, drivers);
+      if (!(await api.call('getTwin')).enabled) return;
+      await eventually('the switches have their drivers again', () => areSettled(api, drivers), signal);
+    },
   },
 } as const satisfies Record<string, Making>;
 

@@ -1,6 +1,7 @@
 import type { ChainDefinition } from '@orrery/contract';
 import { checkTogether } from '@orrery/planner';
 import type { Api } from './api-caller.js';
+import { type Driver, driversNow, whyNot } from './drivers.js';
 
 /** A prerequisite of a scenario. */
 export interface Need {
@@ -38,6 +39,23 @@ export function hosts(...ids: readonly string[]): Need {
       const there = new Set((await api.call('getInfrastructure')).hosts.map(({ id }) => id));
       const absent = ids.filter((id) => !there.has(id));
       return absent.length > 0 ? `there is no host ${absent.join(', ')}` : null;
+    },
+  };
+}
+
+export function twinSwitch(): Need {
+  return {
+    title: 'a switch in the twin',
+    missing: async (api) => (Object.keys(await driversNow(api)).length > 0 ? null : 'no switch is in the twin'),
+  };
+}
+
+export function driverThere(driver: Driver): Need {
+  return {
+    title: `the switch driver ${driver}`,
+    missing: async (api) => {
+      const why = await whyNot(api, driver);
+      return why === null ? null : `there are no switches of the driver ${driver}: ${why}`;
     },
   };
 }

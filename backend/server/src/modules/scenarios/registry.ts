@@ -1,6 +1,7 @@
 import { ALPINE_SLO } from './alpine-slo/alpine-slo.js';
 import { CHAIN_LATENCY } from './chain-latency/chain-latency.js';
 import { E2_NATIVE } from './e2-native/e2-native.js';
+import { FABRIC_THREE_WAYS } from './fabric-three-ways/fabric-three-ways.js';
 import { HYDRANF_CHAINS } from './hydranf-chains/hydranf-chains.js';
 import { HYDRANF_PLACEMENT } from './hydranf-placement/hydranf-placement.js';
 import type { ScenarioKind } from './scenario.js';
@@ -14,4 +15,5 @@ export const SCENARIOS: readonly ScenarioKind[] = [
   HYDRANF_PLACEMENT,
   ALPINE_SLO,
   E2_NATIVE,
+  FABRIC_THREE_WAYS,
 ];

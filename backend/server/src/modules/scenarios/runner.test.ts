@@ -149,6 +149,7 @@ class World {
   }
 }
 
+const USER = { name: 'user', role: 'designer' } as const;
 const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
 const told: { type: string; message: string; actor?: string }[] = [];
 const events = {
@@ -179,7 +180,7 @@ const storedIn = (world: World): ScenarioRun[] =>
 /** Runs the scenario until another could start; returns the stored runs. */
 async function runIn(world: World): Promise<ScenarioRun[]> {
   const { runner } = await serverIn(world);
-  const refused = await runner.start('reconfiguration', {}, 'user').then(
+  const refused = await runner.start('reconfiguration', {}, USER).then(
     () => null,
     (error: unknown) => error,
   );
@@ -228,7 +229,7 @@ it('leaves nothing behind and is closed, wherever the server is killed and resta
       world.listsPolicies = true;
       world.killAfter = i + 2;
       const { runner } = await serverIn(world);
-      void runner.start('reconfiguration', {}, 'user').catch(() => undefined);
+      void runner.start('reconfiguration', {}, USER).catch(() => undefined);
       await until('the kill', () => world.isKilled || runner.all()[0]?.ended_ms != null);
       const next = world.next();
       const { loop } = await serverIn(next);
@@ -247,7 +248,7 @@ it('does not retry forever when the server stops', async () => {
   // The store goes away after the needs were checked, when the run is stored.
   const world = new World(12, 'before');
   const { runner, loop } = await serverIn(world);
-  await runner.start('reconfiguration', {}, 'user');
+  await runner.start('reconfiguration', {}, USER);
   await loop.onApplicationShutdown();
   const [stored] = storedIn(world);
   expect(stored!.state).toBe('running');
@@ -257,13 +258,25 @@ it('reports only who stopped a run', async () => {
   const world = new World(1000, 'before');
   world.takesDeployments = true;
   const { runner } = await serverIn(world);
-  const { id } = await runner.start('reconfiguration', {}, 'ann');
+  const { id } = await runner.start('reconfiguration', {}, { name: 'ann', role: 'designer' });
   await until('a chain', () => runner.get(id).chains.length > 0);
   await runner.stop(id, 'bob');
   expect(told.at(-1)).toMatchObject({ type: 'scenario.stopped', actor: 'bob' });
   expect(told.at(-1)!.message).toMatch(/" stopped by bob$/);
   expect(runner.get(id)).toMatchObject({ state: 'stopped', detail: null });
   expect(runner.get(id).steps[0]).toMatchObject({ state: 'skipped', detail: 'stopped by bob' });
+});
+
+it('refuses who may not run it, before anything else', async () => {
+  const { runner } = await serverIn(new World(1000, 'before'));
+  for (const [id, least, role] of [
+    ['fabric-three-ways', 'admin', 'designer'],
+    ['reconfiguration', 'designer', 'operator'],
+  ] as const)
+    await expect(runner.start(id, { what: true }, { name: 'ann', role })).rejects.toMatchObject({
+      status: 403,
+      message: `This scenario needs the role ${least}; the session has ${role}.`,
+    });
 });
 
 it('retries periodically to remove leftovers', async () => {
@@ -284,7 +297,7 @@ it('retries periodically to remove leftovers', async () => {
 });
 
 const missing = async (world: World) =>
-  (await serverIn(world)).runner.start('reconfiguration', {}, 'user').then(
+  (await serverIn(world)).runner.start('reconfiguration', {}, USER).then(
     () => null,
     (error: unknown) => error as ProblemError,
   );
@@ -305,7 +318,7 @@ it('starts nothing if a prerequisite is missing, and names all that are', async 
 
 it('rejects unknown or invalid parameters, each with its pointer', async () => {
   const { runner } = await serverIn(new World(1000, 'before'));
-  const start = () => runner.start('reconfiguration', { limit_bps: 1, what: true }, 'user');
+  const start = () => runner.start('reconfiguration', { limit_bps: 1, what: true }, USER);
   const refused = await start().catch((error: ProblemError) => error);
   expect(refused).toMatchObject({ status: 422 });
   expect((refused as ProblemError).errors.map(({ pointer }) => pointer).toSorted()).toEqual([

@@ -1,12 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { ScenarioParameters, ScenarioReport, ScenarioRun } from '@orrery/contract';
+import type { ScenarioParameters, ScenarioReport, ScenarioRun, SessionInfo } from '@orrery/contract';
+import { mayAct } from '../../platform/auth.js';
 import { newId } from '../../platform/ids.js';
-import { conflict, notFound, unavailable } from '../../platform/problem.js';
+import { conflict, notFound, ProblemError, unavailable } from '../../platform/problem.js';
 import { ApiCaller, Unavailable } from './api-caller.js';
 import { missingOf, type Need } from './needs.js';
 import { ScenarioRecords } from './records.js';
 import { SCENARIOS } from './registry.js';
 import { ScenarioLoop } from './scenario-loop.js';
+
+type Caller = Pick<SessionInfo, 'name' | 'role'>;
 
 /** Accepts runs of scenarios: checks parameters and needs, then stores the run; the loop does the rest. */
 @Injectable()
@@ -27,10 +30,13 @@ export class ScenarioRunner {
     return run;
   }
 
-  /** Nothing is started if a parameter is invalid or a need is not met. */
-  async start(scenarioId: string, values: ScenarioParameters, by: string): Promise<ScenarioRun> {
+  /** Nothing is started if the caller may not run it, a parameter is invalid or a need is not met. */
+  async start(scenarioId: string, values: ScenarioParameters, caller: Caller): Promise<ScenarioRun> {
     const kind = SCENARIOS.find(({ scenario }) => scenario.id === scenarioId);
     if (!kind) throw notFound('scenario', scenarioId);
+    const { role } = kind.scenario;
+    if (!mayAct(caller.role, role))
+      throw new ProblemError(403, `This scenario needs the role ${role}; the session has ${caller.role}.`);
     const { parameters, needs, steps } = kind.script(values);
     this.loop.requireIdle();
     await this.requireAll(needs);
@@ -42,7 +48,7 @@ export class ScenarioRunner {
       title,
       source,
       parameters,
-      by,
+      by: caller.name,
       state: 'running',
       steps: steps.map((step) => ({
         title: step.title,
@@ -59,7 +65,7 @@ export class ScenarioRunner {
       started_ms: Date.now(),
       ended_ms: null,
     };
-    await this.loop.begin(run, steps);
+    await this.loop.begin(run, steps, role);
     return withoutPlots(run);
   }
 
@@ -70,7 +76,7 @@ export class ScenarioRunner {
 
   private async requireAll(needs: readonly Need[]): Promise<void> {
     try {
-      const api = await this.caller.as('scenarios');
+      const api = await this.caller.as('scenarios', 'designer');
       const missing = await missingOf(needs, api).finally(() => this.loop.release(api));
       if (missing.length === 0) return;
       const errors = missing.map((detail) => ({ pointer: '', detail, code: 'not-available' }));

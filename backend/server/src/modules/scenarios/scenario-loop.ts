@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { EventDraft, ScenarioReport, ScenarioRun } from '@orrery/contract';
+import type { EventDraft, Role, ScenarioReport, ScenarioRun } from '@orrery/contract';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
@@ -25,6 +25,8 @@ interface Active {
   /** Current state; steps are stored when they begin. */
   run: ScenarioReport;
   readonly steps: readonly ScenarioStep[];
+  /** Of its session. */
+  readonly role: Role;
   readonly abort: AbortController;
   /** Its session. */
   api: Api | null;
@@ -98,7 +100,7 @@ export class ScenarioLoop implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   /** Resolves when the run is stored. From then on its clean-up is guaranteed, even if the store's reply is lost. */
-  async begin(run: ScenarioReport, steps: readonly ScenarioStep[]): Promise<void> {
+  async begin(run: ScenarioReport, steps: readonly ScenarioStep[], role: Role): Promise<void> {
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -106,6 +108,7 @@ export class ScenarioLoop implements OnApplicationBootstrap, OnApplicationShutdo
     const active: Active = {
       run,
       steps,
+      role,
       abort: new AbortController(),
       api: null,
       performing: null,
@@ -154,7 +157,7 @@ export class ScenarioLoop implements OnApplicationBootstrap, OnApplicationShutdo
   /** Whatever the outcome of the steps, what they created is removed, and the run ends only once that is stored. */
   private async follow(loop: LoopRun, active: Active): Promise<RunOutcome | undefined> {
     const { scenario_id, id } = active.run;
-    active.api ??= await loop.step(this.caller.as(`scenario ${scenario_id}`));
+    active.api ??= await loop.step(this.caller.as(`scenario ${scenario_id}`, active.role));
     if (active.failure === undefined) {
       this.begins(loop, active, active.api);
       return undefined;
@@ -216,7 +219,8 @@ export class ScenarioLoop implements OnApplicationBootstrap, OnApplicationShutdo
       why: 'its run is over',
       inputs: { leftovers: this.sweeper.leftBy().length },
     });
-    const api = await step(this.caller.as('scenarios'));
+    // Whatever a scenario may have changed.
+    const api = await step(this.caller.as('scenarios', 'admin'));
     const isClean = await step(this.sweepLeft(api, key, signal)).finally(() => this.release(api));
     return { again: isClean ? 'done' : TIDY_MS };
   }

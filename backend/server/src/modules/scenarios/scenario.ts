@@ -1,4 +1,4 @@
-import type { FieldError, Scenario, ScenarioFigure, ScenarioParameters, ScenarioPlot } from '@orrery/contract';
+import type { FieldError, Role, Scenario, ScenarioFigure, ScenarioParameters, ScenarioPlot } from '@orrery/contract';
 import { z } from 'zod';
 import { invalid, parseOrRefuse } from '../../platform/problem.js';
 import type { Api } from './api-caller.js';
@@ -29,7 +29,9 @@ export interface ScenarioStep {
 }
 
 /** A scenario as its folder declares it. */
-interface Declared<P extends z.ZodObject> extends Omit<Scenario, 'needs' | 'parameters'> {
+interface Declared<P extends z.ZodObject> extends Omit<Scenario, 'needs' | 'parameters' | 'role'> {
+  /** Of its session, and the least that may run it; absent: designer. */
+  readonly role?: Role;
   /** Scalars, each with a default and a description. */
   readonly parameters: P;
   /** Parameters that contradict each other. */
@@ -54,12 +56,12 @@ export interface ScenarioKind {
 }
 
 export function defineScenario<P extends z.ZodObject>(declared: Declared<P>): ScenarioKind {
-  const { parameters, faults, needs, steps, ...scenario } = declared;
+  const { parameters, faults, needs, steps, role = 'designer', ...scenario } = declared;
   const Body = z.strictObject({ parameters: z.strictObject(parameters.shape) });
   const read = (values: ScenarioParameters) => parseOrRefuse(Body, { parameters: values }).parameters as z.output<P>;
   const { $schema: _dialect, ...schema } = z.toJSONSchema(parameters, { io: 'input' });
   return {
-    scenario: { ...scenario, needs: needs(read({})).map(({ title }) => title), parameters: schema },
+    scenario: { ...scenario, role, needs: needs(read({})).map(({ title }) => title), parameters: schema },
     script: (values) => {
       const all = read(values);
       const found = faults?.(all) ?? [];

@@ -27,7 +27,7 @@ class ScenariosController {
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ScenarioRun> {
-    const run = await this.runner.start(params.id, body.parameters, caller.name);
+    const run = await this.runner.start(params.id, body.parameters, caller);
     reply.header('location', `${API_PREFIX}/scenario-runs/${run.id}`);
     return run;
   }

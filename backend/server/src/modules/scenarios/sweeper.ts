@@ -37,7 +37,7 @@ export class Sweeper {
   private async takeAway(api: Api, runId: string, made: Made, signal: AbortSignal): Promise<boolean> {
     try {
       const making = makingOf(made.kind);
-      const found = (await making.list(api, signal)).filter((it) =>
+      const found = (await making.list(api, signal, made.id)).filter((it) =>
         made.id === null ? it.is(made.request, made.noted_ms) : it.id === made.id,
       );
       for (const { id } of found) await making.remove(api, id, signal);

@@ -15,6 +15,8 @@ const DRIVERS: readonly Driver[] = ['ovs', 'p4', 'bmv2'];
 /** Of a change of the driver, on a busy machine. */
 const CHANGE_S = 120;
 const ARRIVAL_S = 10;
+/** Of counters, on a busy machine. */
+const READING_S = 30;
 const EVERY = { query: { limit: 1000 } };
 
 const Parameters = z.object({
@@ -154,13 +156,16 @@ async function observe(
 async function countedNow(stage: Stage, chainId: string, switches: readonly string[]) {
   const { api } = stage;
   stage.note('reading counters');
+  const readings = async () => {
+    const { items } = await api.call('listSwitches', EVERY);
+    return new Map(items.flatMap(({ id, counted_ms }) => (switches.includes(id) ? [[id, counted_ms]] : [])));
+  };
   // A reading that is under way may have begun before.
-  for (let readings = 0; readings < 2; readings++) {
-    const asked = Date.now();
-    await stage.until('a reading of the counters of every switch', ARRIVAL_S * 3, async () => {
-      const { items } = await api.call('listSwitches', EVERY);
-      return items.every(({ id, counted_ms }) => !switches.includes(id) || (counted_ms ?? 0) > asked) ? true : null;
-    });
+  for (let newer = 0; newer < 2; newer++) {
+    const last = await readings();
+    await stage.until('a reading of the counters of every switch', READING_S, async () =>
+      [...(await readings())].every(([id, counted_ms]) => counted_ms !== last.get(id)) ? true : null,
+    );
   }
   const rules = new Map<string, Count>();
   for (const id of switches) {

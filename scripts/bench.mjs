@@ -3,6 +3,7 @@ import { bench as boards } from './bench/boards.mjs';
 import { bench as containers } from './bench/containers.mjs';
 import { bench as dataplane } from './bench/dataplane.mjs';
 import { bench as deploy } from './bench/deploy.mjs';
+import { bench as fabric } from './bench/fabric.mjs';
 import { bench as migration } from './bench/migration.mjs';
 import { bench as native } from './bench/native.mjs';
 import { bench as planner } from './bench/planner.mjs';
@@ -12,7 +13,7 @@ import { setUp } from './setup/main.mjs';
 import { SetupError } from './setup/progress.mjs';
 
 /** All except those with `twin: false` run the twin or reserve memory, which needs root. */
-const BENCHES = { planner, dataplane, migration, native, containers, boards, deploy, twin };
+const BENCHES = { planner, dataplane, migration, native, containers, boards, deploy, twin, fabric };
 
 const HELP = `npm run bench -- NAME [--json]
 

@@ -24,7 +24,7 @@ const PURPOSES = {
   },
   bench: {
     groups: ['base', 'twin', 'build', 'bench'],
-    parts: ['typescript', 'python', 'benches', 'linkd', 'board-benches'],
+    parts: ['typescript', 'python', 'benches', 'linkd', 'p4-switch', 'board-benches'],
   },
   profile: { groups: ['base', 'twin', 'build'], parts: ['npm', 'benches'] },
   'profile-boards': {

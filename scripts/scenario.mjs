@@ -21,12 +21,16 @@ Exit status: 0 every figure is within its bar, 1 the run failed or a figure is n
 
 const POLL_MS = 500;
 
-function describe({ id, title, source, duration_s, needs, parameters }) {
+function describe({ id, title, source, duration_s, role, needs, parameters }) {
   const lines = Object.entries(parameters.properties ?? {}).map(
     ([key, schema]) => `    --set ${`${key}=${schema.default}`.padEnd(32)} ${schema.description ?? ''}`,
   );
   const from = source ? ` (${source})` : '';
-  return [`${id}: ${title}${from}, about ${duration_s} s`, `    needs ${needs.join('; ')}`, ...lines].join('\n');
+  return [
+    `${id}: ${title}${from}, about ${duration_s} s`,
+    `    needs ${[`the role ${role}`, ...needs].join('; ')}`,
+    ...lines,
+  ].join('\n');
 }
 
 async function follow(target, id) {

@@ -65,10 +65,10 @@ const running: ScenarioRun = {
   ended_ms: null,
 };
 
-function show(runs: readonly ScenarioRun[], role: Role, start?: Error) {
+function show(runs: readonly ScenarioRun[], role: Role, start?: Error, needed: Role = 'designer') {
   sessionStore.setState({ session: { token: 't', name: 'a', role, expires_ms: Number.MAX_SAFE_INTEGER } });
   vi.mocked(callFull).mockImplementation(async (name) => {
-    const items = name === 'listScenarios' ? [scenario] : [];
+    const items = name === 'listScenarios' ? [{ ...scenario, role: needed }] : [];
     return { data: { items, total: items.length }, etag: null, location: null, next: null } as never;
   });
   vi.mocked(call).mockImplementation(async (name) => {
@@ -134,6 +134,12 @@ describe('Scenarios', { timeout: 30_000 }, () => {
     show([done], 'viewer');
     expect((await screen.findByRole('link', { name: 'Report' })).getAttribute('href')).toBe('/scenarios/runs/run-1');
     expect(screen.queryByRole('link', { name: /Watch it/ })).toBeNull();
+  });
+
+  it('asks for the role of the scenario itself', async () => {
+    show([], 'designer', undefined, 'admin');
+    const button = await screen.findByTitle('Needs the role admin');
+    expect(within(button).getByRole('button', { name: `Run ${scenario.title}` })).toHaveProperty('disabled', true);
   });
 
   it.each([

@@ -1,9 +1,10 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { childOf } from './testing/docker-sandbox.js';
-import { hostImage } from './testing/host-image.js';
+import { childOf, DockerSandbox } from './testing/docker-sandbox.js';
+import { hostImage, shippedImage } from './testing/host-image.js';
 import { filterChain, ImageLab, imagesMissing, NF, nothing, REFERENCE, TOOLS } from './testing/image-lab.js';
 import { ended } from './testing/lab.js';
-import { until } from './testing/scratch.js';
+import { scratchDirectory, until } from './testing/scratch.js';
 
 const missing = imagesMissing();
 
@@ -70,6 +71,59 @@ describe.skipIf(missing !== null)(
         () => lab.server.all('hello').at(-1)!.capabilities.containers!.images!.includes(REFERENCE),
         30_000,
       );
+    });
+
+    it('pulls an image for a configuration, and restarts it when its registry is gone', async () => {
+      const lab = await ImageLab.start({ hasImage: false });
+      const registry = await lab.serveImage(5000, TOOLS);
+      const reference = '127.0.0.1:5000/test/tools:1';
+      await lab.desire(filterChain(1, ['udp dport 23 drop'], { reference, pull: 'always' }));
+      expect([await lab.passed(80), await lab.passed(23, 3, 0.5)]).toEqual([3, 0]);
+      const { pid, container } = await lab.state();
+      expect(container.image).toBe(reference);
+
+      process.kill(childOf(registry.pid!)!, 'SIGKILL');
+      await ended(registry);
+      lab.docker.killInside(pid);
+      await until('its end is told', () => lab.told('instance.ended').length === 1);
+      await lab.crosses();
+      expect((await lab.state()).container.image_id).toBe(container.image_id);
+
+      lab.server.send({ type: 'desired', spec: filterChain(2, [], { reference, pull: 'always' }) });
+      await lab.detail(/its registry cannot be reached/);
+      await lab.desire(filterChain(3, [], { reference, pull: 'if-missing' }));
+      await lab.crosses();
+    });
+
+    it('says that the disk is full, leaves nothing on it, and starts when there is room', async () => {
+      const lab = await ImageLab.start({ sandbox: new DockerSandbox(96) });
+      lab.docker.fillDisk(true);
+      lab.server.send({ type: 'desired', spec: filterChain(1, []) });
+      expect(await lab.detail(/no space/)).toContain('no space is left on the disk of Docker');
+      lab.docker.fillDisk(false);
+      await lab.crosses();
+      lab.docker.fillDisk(true);
+      lab.server.send({ type: 'desired', spec: filterChain(2, ['udp dport 23 drop']) });
+      await lab.detail(/no space is left on the disk of Docker/);
+      await lab.desire(nothing(3));
+      expect(await lab.docker.list()).toEqual([]);
+      expect(lab.interfaces()).toEqual(['e0']);
+    });
+
+    it('loads the image of an NF that came with it from its folder, and filters packets with it', async () => {
+      const images = scratchDirectory();
+      const elsewhere = new DockerSandbox();
+      await elsewhere.setUp();
+      const reference = await shippedImage(elsewhere.client, 'nftables-container', TOOLS);
+      await elsewhere.save(reference, join(images, 'nftables-container.tar'));
+      const lab = await ImageLab.start({ hasImage: false, flags: ['--images', images, '--legacy-nfs', 'off'] });
+      expect(lab.server.all('hello').at(-1)!.capabilities.containers!.images).toContain(reference);
+      const config = { policy: 'accept', rules: ['udp dport 23 drop'] };
+      await lab.desire(filterChain(1, [], {}, { nf: 'nftables-container', config }));
+      expect([await lab.passed(80), await lab.passed(23, 3, 0.5)]).toEqual([3, 0]);
+      const told = filterChain(2, [], {});
+      lab.server.send({ type: 'desired', spec: told });
+      await lab.detail(/--legacy-nfs on/);
     });
 
     it('names the field of what an image cannot do', async () => {

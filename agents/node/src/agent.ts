@@ -6,6 +6,7 @@ import {
   FlowSelector,
   fieldErrors,
   type InstanceSpec,
+  LogRequest,
   NodeSpec,
   type Observed,
   Target,
@@ -17,10 +18,11 @@ import { ApplicationDriver } from './drivers/application/application-driver.js';
 import { type BoardConfig, readBoards } from './drivers/board/board-config.js';
 import { BoardDriver } from './drivers/board/board-driver.js';
 import { ContainerDriver } from './drivers/container/container-driver.js';
+import { ImageArchives } from './drivers/container/image-archives.js';
 import { EngineDriver } from './drivers/engine/engine-driver.js';
 import { Sampler } from './drivers/engine/sampler.js';
 import { Programs } from './drivers/legacy/programs.js';
-import { loadProcessNfs } from './drivers/legacy/registry.js';
+import { loadContainerNfs, loadProcessNfs } from './drivers/legacy/registry.js';
 import type { FlowDriver, NfDriver } from './drivers/nf-driver.js';
 import { ProcessDriver } from './drivers/process/process-driver.js';
 import { RecentSamples } from './instance-figures.js';
@@ -67,10 +69,12 @@ export class Agent {
       this.tellCapabilities();
     };
     this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
-    const programs = new Programs(loadProcessNfs(), options.legacy_nfs);
+    const shipped = loadContainerNfs();
+    const programs = new Programs(loadProcessNfs(), options.legacy_nfs, shipped);
+    const archives = new ImageArchives(options.images, shipped);
     this.processes = new ProcessDriver(programs, run_dir, this.emit, look);
     this.containers = new ContainerDriver(
-      { node, run_dir, docker: options.docker, nf_image: options.nf_image, programs },
+      { node, run_dir, docker: options.docker, nf_image: options.nf_image, programs, archives },
       this.emit,
       look,
     );
@@ -258,6 +262,11 @@ export class Agent {
         const limit = Number.isInteger(params.limit) ? Number(params.limit) : STATE_LIMIT;
         const state = await driver.getInstanceState(instance_id, Math.min(Math.max(limit, 1), 100_000));
         return { ...state, figures: this.recent.figures(instance, state, this.boards.descriptions) };
+      }
+      case 'read_log': {
+        if (!driver.readLog)
+          throw new Error(`/instance_id: ${instance_id} writes no log of its own (driver ${driver.kind})`);
+        return driver.readLog(instance_id, paramsOf(LogRequest, params));
       }
       case 'export_state':
         return driver.exportState(instance_id);

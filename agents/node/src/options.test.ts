@@ -98,6 +98,7 @@ describe('readOptions', () => {
     [{ memory: 'lots' }, '--memory must be auto or no-huge or hugepages'],
     [{ docker: '' }, '--docker must be a socket'],
     [{ 'nf-image': '' }, '--nf-image must be a file'],
+    [{ images: '' }, '--images must be a folder'],
     [{ 'run-dir': `/tmp/${'x'.repeat(82)}` }, '--run-dir is too long'],
   ])('refuses %j', (over, text) => {
     expect(refusal(args(over))).toContain(text);

@@ -11,6 +11,7 @@ export class UsageError extends Error {
 }
 
 const ENGINE = resolve(PACKAGE_ROOT, '../build/engine/orrery-engine');
+const IMAGES = resolve(PACKAGE_ROOT, '../build/images');
 const NF_IMAGE = resolve(PACKAGE_ROOT, '../build/container-nf/container-nf.tar');
 const DOCKER = '/run/docker.sock';
 const MEMORY = ['auto', 'no-huge', 'hugepages'] as const;
@@ -31,6 +32,7 @@ orrery-agent switches: programs switches (orrery-agent switches --help)
   --workers N           worker threads of the engine (1)
   --docker SOCKET       Docker, which runs NFs in containers (${DOCKER})
   --nf-image FILE         image of those NFs, with its program beside it (${NF_IMAGE})
+  --images DIR            images of catalogue NFs, made by npm run build:images, for a Docker that lacks them (${IMAGES})
   --legacy-nfs on|off   runs programs of NFs that users describe, as root in a namespace (twin: on, live: off)
   --boards FILE         FPGA boards of this node (JSON; see README.md)
   --on-exit keep|stop   what happens to the engine when the agent stops (twin: stop, live: keep)
@@ -74,6 +76,7 @@ const Options = z.object({
     .default(1),
   docker: z.string().min(1, '--docker must be a socket').default(DOCKER),
   'nf-image': z.string().min(1, '--nf-image must be a file').default(NF_IMAGE),
+  images: z.string().min(1, '--images must be a folder').default(IMAGES),
   'legacy-nfs': oneOf('--legacy-nfs', ['on', 'off'] as const).optional(),
   boards: z.string().min(1, '--boards must be a file').optional(),
   'on-exit': oneOf('--on-exit', ['keep', 'stop'] as const).optional(),
@@ -94,6 +97,7 @@ export interface AgentOptions {
   workers: number;
   docker: string;
   nf_image: string;
+  images: string;
   /** Whether it runs the programs of descriptors that users wrote. */
   legacy_nfs: boolean;
   boards: string | null;
@@ -128,6 +132,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
     workers: options.workers,
     docker: resolve(options.docker),
     nf_image: resolve(options['nf-image']),
+    images: resolve(options.images),
     legacy_nfs: (options['legacy-nfs'] ?? (options.origin === 'twin' ? 'on' : 'off')) === 'on',
     boards: options.boards ?? null,
     on_exit: options['on-exit'] ?? (options.origin === 'twin' ? 'stop' : 'keep'),

@@ -3,7 +3,7 @@ import { ObservedApplications } from './applications/application.js';
 import { ApplicationsSpec } from './applications/definition.js';
 import { BoardDescription, ObservedBoard } from './boards.js';
 import { Generation, Id, Name, Origin, TimestampMs } from './common.js';
-import { MAX_IMAGES } from './container-image.js';
+import { MAX_IMAGES } from './image-lack.js';
 import { InstanceState } from './lifecycle.js';
 import { EngineAbility, NodeSpec } from './node-spec.js';
 import { P4ProgramFiles } from './p4/p4-program.js';
@@ -139,6 +139,7 @@ export type AgentMessage = z.infer<typeof AgentMessage>;
  */
 export const AgentMethod = z.enum([
   'get_instance_state',
+  'read_log',
   'export_state',
   'import_state',
   'export_flows',

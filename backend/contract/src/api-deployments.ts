@@ -3,6 +3,7 @@ import { InstanceStateDump } from './api-resources.js';
 import { Id, Name } from './common.js';
 import { MigrateRequest, MigrationPreview } from './flow-selector.js';
 import { Split, SplitRequest } from './flow-steering.js';
+import { InstanceLog, LogRequest } from './instance-log.js';
 import {
   Deployment,
   DeployRequest,
@@ -141,6 +142,18 @@ export const DEPLOYMENT_ROUTES = defineRoutes({
     query: z.strictObject({ limit: z.coerce.number().int().min(1).max(10_000).default(100) }),
     status: 200,
     response: InstanceStateDump,
+    problems: [404, 502],
+  },
+  getNfInstanceLog: {
+    method: 'GET',
+    path: '/nf-instances/{id}/log',
+    tag: 'deployments',
+    summary: 'Get the last lines that the program of an instance wrote, or those since an earlier answer',
+    role: 'operator',
+    params: byId,
+    query: z.strictObject(LogRequest.shape),
+    status: 200,
+    response: InstanceLog,
     problems: [404, 502],
   },
   migrateNfInstance: {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { ContainerImage, hasImage, ImageReference, MAX_IMAGES } from './container-image.js';
+import { ContainerImage, ImageReference } from './container-image.js';
 import { fieldErrors } from './field-errors.js';
+import { hasImage, MAX_IMAGES } from './image-lack.js';
 
 const DIGEST = `sha256:${'0a'.repeat(32)}`;
 

@@ -3,9 +3,6 @@ import { Forwarding, ProgramCommand, ProgramFile, TravelsAlong } from './legacy-
 
 const MIB = 2 ** 20;
 
-/** Most images that an agent tells of. */
-export const MAX_IMAGES = 200;
-
 const HOST = '(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,250}[A-Za-z0-9])?(?::\\d{1,5})?/)?';
 const PART = '[a-z0-9]+(?:(?:\\.|_{1,2}|-+)[a-z0-9]+)*';
 const REFERENCE = new RegExp(
@@ -109,17 +106,3 @@ export const ContainerImage = z.strictObject({
     .describe('what is still there behind the NF; the hop always is. Nothing with `route`'),
 });
 export type ContainerImage = z.infer<typeof ContainerImage>;
-
-/** Whether a Docker with these images has the one that is meant; null: it has more than it told. */
-export function hasImage(images: readonly string[], reference: string): boolean | null {
-  const wanted = plainName(reference);
-  if (images.some((image) => plainName(image) === wanted)) return true;
-  return images.length < MAX_IMAGES ? false : null;
-}
-
-/** As Docker lists it: with the digest, if there is one, in place of the tag, and without the names of its own registry. */
-function plainName(reference: string): string {
-  const [name, digest] = reference.split('@');
-  const plain = name!.replace(/^docker\.io\//, '').replace(/^library\//, '');
-  return digest ? `${plain.replace(/:[^/:]*$/, '')}@${digest}` : plain;
-}

@@ -1,5 +1,8 @@
 import type { AgentCapabilities } from './agent-protocol.js';
-import { type ContainerImage, hasImage } from './container-image.js';
+import type { ContainerImage } from './container-image.js';
+
+/** Most images that an agent tells of. */
+export const MAX_IMAGES = 200;
 
 /**
  * Why the containers of a server cannot run an image; null: nothing is known that speaks against it. `isOfUser`: a user
@@ -16,4 +19,18 @@ export function imageLack(
   if (pull === 'never' && hasImage(containers.images, reference) === false)
     return `its Docker does not have ${reference}, and the pull policy is "never"`;
   return null;
+}
+
+/** Whether a Docker with these images has the one that is meant; null: it has more than it told. */
+export function hasImage(images: readonly string[], reference: string): boolean | null {
+  const wanted = plainName(reference);
+  if (images.some((image) => plainName(image) === wanted)) return true;
+  return images.length < MAX_IMAGES ? false : null;
+}
+
+/** As Docker lists it: with the digest, if there is one, in place of the tag, and without the names of its own registry. */
+function plainName(reference: string): string {
+  const [name, digest] = reference.split('@');
+  const plain = name!.replace(/^docker\.io\//, '').replace(/^library\//, '');
+  return digest ? `${plain.replace(/:[^/:]*$/, '')}@${digest}` : plain;
 }

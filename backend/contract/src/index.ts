@@ -38,6 +38,7 @@ export * from './image-lack.js';
 export * from './infrastructure.js';
 export * from './instance-figures.js';
 export * from './instance-graph.js';
+export * from './instance-log.js';
 export * from './legacy-program.js';
 export * from './lifecycle.js';
 export * from './loops.js';

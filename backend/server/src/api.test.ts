@@ -220,7 +220,14 @@ describe('addresses', () => {
   });
 
   it('name what does not exist', async () => {
-    for (const name of ['getChain', 'getPlan', 'getOperation', 'getNfDescriptor', 'getNfInstanceState'] as const)
+    for (const name of [
+      'getChain',
+      'getPlan',
+      'getOperation',
+      'getNfDescriptor',
+      'getNfInstanceState',
+      'getNfInstanceLog',
+    ] as const)
       await refusal(name, { params: { id: 'nothing' } }, 404);
     await refusal('getNode', { params: { id: 'nothing' } }, 404);
     await refusal('getDeployment', { params: { chain_id: 'nothing' } }, 404);

@@ -121,6 +121,39 @@ describe('an NF in a container', () => {
     expect(told).toMatchObject({ nf: 'http-proxy', program: { forwarding: 'route' } });
   });
 
+  it('is an image, where Docker has it, and its log is told', async () => {
+    const { traffic_class, ...chain } = monitorChain('c', 'client-2');
+    const nodes = chain.nodes.map((node) => (node.kind === 'nf' ? { ...node, nf: 'nftables-container' } : node));
+    const { id } = await server.api.call('createChain', {
+      body: ChainDefinition.parse({ ...chain, traffic_class, nodes, slos: [] }),
+    });
+    const plan = () => server.api.call('createPlan', { body: { chains: [{ chain_id: id }] } });
+    docker.images = ['orrery/squid:1.0.0'];
+    await reconnect(['engine', 'container']);
+    expect((await plan()).conflicts).toContainEqual(
+      expect.objectContaining({ unit: 'container runtime, permission and image for nftables-container' }),
+    );
+    docker.images = ['orrery/nftables:1.0.0'];
+    await reconnect(['engine', 'container']);
+    const made = await plan();
+    expect(placesOf(made)).toContain('c.monitor.container-0 (container) on server-2');
+    expect(await deployed(made)).toMatchObject({ state: 'COMPLETED' });
+    const told = docker.spec!.instances.find((it) => it.driver === 'container');
+    expect(told).toMatchObject({ image: { reference: 'orrery/nftables:1.0.0', pull: 'never' } });
+
+    const log = { lines: [{ t_ms: 1, text: 'up' }], next: '1.000000000', missed: false };
+    docker.answers.set('read_log', log);
+    const params = { id: 'c.monitor.container-0' };
+    expect(await server.api.call('getNfInstanceLog', { params, query: { lines: 10 } })).toEqual(log);
+    await server.api.call('getNfInstanceLog', { params, query: { after: log.next } });
+    expect(docker.calls.at(-1)).toMatchObject({ method: 'read_log', params: { lines: 200, after: log.next } });
+    docker.answers.set('read_log', { lines: 'none' });
+    expect(await server.api.request('getNfInstanceLog', { params })).toMatchObject({ status: 502 });
+    const query = { lines: 100_000, after: 'yesterday' };
+    const refused = await server.api.request('getNfInstanceLog', { params, query });
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: '/lines' }, { pointer: '/after' }] } });
+  });
+
   it('is refused, naming the field, if no agent offers containers or a slot is given', async () => {
     const slotted = await planned(monitor('container', { slot: { board: 'board-1', slot: 0 } }));
     expect(slotted.problems).toMatchObject([{ code: 'bad-implementation', pointer: '/implementations/0/slot' }]);

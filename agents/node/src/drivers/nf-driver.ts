@@ -4,7 +4,9 @@ import type {
   FlowExport,
   FlowImport,
   FlowRelease,
+  InstanceLog,
   InstanceSpec,
+  LogRequest,
   SlotRef,
   Target,
 } from '@orrery/contract';
@@ -132,6 +134,8 @@ export interface NfDriver {
   realize(change: Change): Promise<void>;
   /** get_instance_state; `limit` bounds the rows of each table. */
   getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>>;
+  /** What the program of an instance wrote; absent: its instances write nothing of their own. */
+  readLog?(instanceId: string, wanted: LogRequest): Promise<InstanceLog>;
   /** The two halves of migrate_instance: export flow state from one instance and import it into another. */
   exportState(instanceId: string): Promise<Record<string, unknown>>;
   /** `renew`: a flow that is known takes what came in if that was used later. Null: the instance does not count what it left out. */

@@ -1,9 +1,19 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, openSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { onTestFinished } from 'vitest';
 import { DockerClient } from '../drivers/container/docker-client.js';
-import { callDocker } from '../drivers/container/docker-http.js';
+import { callDocker, openStream } from '../drivers/container/docker-http.js';
 import { PACKAGE_ROOT } from '../package-root.js';
 import { labMissing } from './lab.js';
 import { scratchDirectory, until } from './scratch.js';
@@ -43,7 +53,8 @@ export class DockerSandbox {
   private docker: ChildProcess | null = null;
   private first = 0;
 
-  constructor() {
+  /** `disk_mib`: what Docker has for images and containers; absent: all of this machine's disk. */
+  constructor(private readonly disk_mib?: number) {
     onTestFinished(() => this.tearDown());
   }
 
@@ -57,7 +68,23 @@ export class DockerSandbox {
     this.unshare = spawn('unshare', [...flags, 'bash', '-c', FIRST], { stdio: 'ignore' });
     this.first = await until('the first process runs', () => childOf(this.unshare!.pid!));
     await until('its /run is there', () => this.run('test', '-d', '/run/netns'));
+    if (this.disk_mib !== undefined) {
+      const data = join(this.directory, 'data');
+      mkdirSync(data);
+      this.inside('mount', '-t', 'tmpfs', '-o', `size=${this.disk_mib}m`, 'none', data);
+    }
     await this.startDocker();
+  }
+
+  /** Takes all that is left of Docker's disk, or gives it back. */
+  fillDisk(isFull: boolean): void {
+    const filler = join(this.directory, 'data', 'filler');
+    if (isFull) this.inside('sh', '-c', `cat /dev/zero >${filler} 2>/dev/null; test -s ${filler}`);
+    else this.inside('rm', filler);
+  }
+
+  private inside(...command: string[]): void {
+    if (!this.run(...command)) throw new Error(`${command.join(' ')} fails in the sandbox`);
   }
 
   async startDocker(): Promise<void> {
@@ -117,6 +144,12 @@ export class DockerSandbox {
   /** In the PID namespace of the sandbox. */
   async pidOf(container: string): Promise<number> {
     return (await this.client.inspect(container))!.pid;
+  }
+
+  /** Saves an image in a file. */
+  async save(reference: string, file: string): Promise<void> {
+    const stream = await openStream(this.socket, { method: 'GET', path: `/images/${reference}/get` });
+    await pipeline(stream, createWriteStream(file));
   }
 
   async pause(container: string): Promise<void> {

@@ -1,10 +1,14 @@
-import type { ChildProcess } from 'node:child_process';
-import { ContainerImage, type NodeSpec, type Observed } from '@orrery/contract';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { ContainerImage, type InstanceSpec, type NodeSpec, type Observed } from '@orrery/contract';
 import { DockerSandbox, dockerMissing, NF_IMAGE } from './docker-sandbox.js';
-import { hostImage } from './host-image.js';
+import { hostImage, hostTar } from './host-image.js';
 import { Lab, NODE_MAC } from './lab.js';
 import { until } from './scratch.js';
 import { instance, nodeSpec, output } from './specs.js';
+
+const REGISTRY = fileURLToPath(new URL('./registry.mjs', import.meta.url));
 
 export const NF = 'img.nf.0';
 export const REFERENCE = 'test/tools:1';
@@ -28,7 +32,12 @@ export const FILTER: ImageInput = {
   health: { by: 'command', command: ['nft', 'list', 'chain', 'bridge', 'filter', 'forward'], interval_s: 0.5 },
 };
 
-export function filterChain(generation: number, rules: string[], image: ImageInput = {}): NodeSpec {
+export function filterChain(
+  generation: number,
+  rules: string[],
+  image: ImageInput = {},
+  more: Partial<InstanceSpec> = {},
+): NodeSpec {
   return nodeSpec({
     generation,
     nic: { iface: 'e0', mac: NODE_MAC },
@@ -43,6 +52,7 @@ export function filterChain(generation: number, rules: string[], image: ImageInp
           ...image,
         }),
         outputs: [output('img.e1', { kind: 'exit', exit_id: 'img.exit' })],
+        ...more,
       }),
     ],
     hops: [{ hop: 1, instance_id: NF, direction: 'forward' }],
@@ -60,13 +70,17 @@ export class ImageLab extends Lab {
     super(docker.enter);
   }
 
-  static async start({ sandbox = new DockerSandbox(), hasImage = true } = {}): Promise<ImageLab> {
+  static async start({
+    sandbox = new DockerSandbox(),
+    hasImage = true,
+    flags = [] as string[],
+  } = {}): Promise<ImageLab> {
     await sandbox.setUp();
     if (hasImage) await hostImage(sandbox.client, REFERENCE, TOOLS);
     const lab = new ImageLab(sandbox);
     lab.seesControlGroups = true;
     await lab.setUp();
-    lab.agent = lab.startAgent();
+    lab.agent = lab.startAgent(...flags);
     await lab.server.next('hello');
     return lab;
   }
@@ -108,6 +122,14 @@ export class ImageLab extends Lab {
     return until('a packet crosses', async () => (await this.passed(80, 1, 0.5)) === 1, 40_000).catch((error) => {
       throw new Error(`${error.message}\n${this.agentLog.slice(-3000)}`);
     });
+  }
+
+  /** A registry that has one image of these programs, under any name; ends with the test. */
+  async serveImage(port: number, programs: readonly string[]): Promise<ChildProcess> {
+    const [enter, ...args] = [...this.docker.enter, process.execPath, REGISTRY, hostTar(programs), String(port)];
+    const registry = spawn(enter!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(registry.stdout!, 'data');
+    return registry;
   }
 
   /** Makes a file in the container of a process. */

@@ -7,6 +7,9 @@ import { trustOf } from './client-address.js';
 
 export const CONFIG = Symbol('Config');
 
+/** Folders of the NFs that come with Orrery. */
+const CATALOGUE = 'agents/nfs:agents/node/process-nfs:agents/node/container-nfs';
+
 /** Settings of one server process. Directories are absolute. */
 export interface Config {
   readonly version: string;
@@ -65,7 +68,7 @@ Environment
   ORRERY_STATE_DIR   durable state (.orrery/state)
   REDIS_URL          use this Redis 7 instead of a private one (run it with appendfsync always, or acknowledged changes can be lost)
   ORRERY_CATALOGUE   folders of NFs with */descriptor.json, separated by ":"
-                     (agents/nfs:agents/node/process-nfs)
+                     (${CATALOGUE})
   ORRERY_SYNTHESIS   folder with modules.json and the results of the open-source FPGA flow (fpga/syn)
   ORRERY_CONSOLE     folder of the built console (frontend/dist)
   ORRERY_TWIN        "off": no twin; everything else works. "external": twind is started by something else, with its socket in ORRERY_RUN_DIR (on)
@@ -96,7 +99,7 @@ export function configFrom(env: NodeJS.ProcessEnv): Config {
   const twin = env.ORRERY_TWIN || 'on';
   if (!['on', 'off', 'external'].includes(twin))
     throw new ConfigError(`ORRERY_TWIN: ${twin} is none of "on", "off" and "external"`);
-  const catalogue = (env.ORRERY_CATALOGUE || 'agents/nfs:agents/node/process-nfs').split(':').filter(Boolean);
+  const catalogue = (env.ORRERY_CATALOGUE || CATALOGUE).split(':').filter(Boolean);
   return {
     version: (JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }).version,
     host: env.ORRERY_HOST || '127.0.0.1',

@@ -43,6 +43,10 @@ export class FakeAgent {
   drivers = ['engine'];
   /** Whether its containers run unmodified programs, too; undefined: it does not say. */
   containsPrograms: boolean | undefined;
+  /** Images that its Docker has; undefined: it does not say. */
+  images: string[] | undefined;
+  /** Answers to calls, by method, in place of the usual one. */
+  readonly answers = new Map<string, unknown>();
   /** What its engine declares beside NFs. */
   abilities: EngineAbility[] = [];
   /** Boards that it drives, with their number of slots. */
@@ -91,7 +95,8 @@ export class FakeAgent {
         this.toldApplications.push(message.spec);
       } else if (message.type === 'call') {
         this.calls.push(message);
-        this.send({ type: 'reply', id: message.id, result: { of: message.instance_id }, error: null });
+        const result = this.answers.get(message.method) ?? { of: message.instance_id };
+        this.send({ type: 'reply', id: message.id, result, error: null });
       } else if (message.type === 'refused') this.refused = message.detail;
     });
     socket.on('error', () => undefined);
@@ -117,8 +122,9 @@ export class FakeAgent {
         iface_mac: '02:00:00:00:00:01',
         boards: [],
         containers: this.drivers.includes('container')
-          ? { available: true, detail: 'Docker 27.0', programs: this.containsPrograms }
+          ? { available: true, detail: 'Docker 27.0', programs: this.containsPrograms, images: this.images }
           : { available: false, detail: 'Docker does not answer' },
+        legacy_nfs: this.images ? { enabled: false, nfs: [], detail: '' } : undefined,
       },
       observed: this.tellsInHello ? this.observed : null,
     });

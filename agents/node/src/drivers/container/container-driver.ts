@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AgentCapabilities, type FlowImport, type InstanceSpec, MAX_IMAGES } from '@orrery/contract';
+import {
+  type AgentCapabilities,
+  type FlowImport,
+  type InstanceLog,
+  type InstanceSpec,
+  type LogRequest,
+  MAX_IMAGES,
+} from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import { log } from '../../platform/log.js';
@@ -15,11 +22,13 @@ import { type Change, DriverError, type FlowDriver, type HostedDriver, type Host
 import { INSTANCE_LABEL, NF_LIMITS } from './container-config.js';
 import { ContainerHousing } from './container-housing.js';
 import type { ContainerInstance } from './container-instance.js';
+import { logOf } from './container-log.js';
 import { containerNames } from './container-names.js';
 import { ContainerRunner } from './container-runner.js';
 import { type Contained, ContainerRunners, isNf } from './container-runners.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { DockerHost, type ProbeTiming } from './docker-host.js';
+import type { ImageArchives } from './image-archives.js';
 import { ImageStore } from './image-store.js';
 import { NFS_FOLDER } from './nf-folder.js';
 import { NfImage } from './nf-image.js';
@@ -34,6 +43,8 @@ interface ContainerOptions {
   nf_image: string;
   /** Legacy NFs that containers may run. */
   programs: Programs;
+  /** Images that can be loaded where Docker does not have them. */
+  archives?: ImageArchives;
   /** How long Docker may be unreachable before containers are no longer offered. */
   absence_ms?: number;
   probe?: ProbeTiming;
@@ -76,7 +87,7 @@ export class ContainerDriver implements HostedDriver {
     private readonly emit: Emit,
     private readonly onChange: () => void,
   ) {
-    const { node, run_dir, docker, nf_image, programs, absence_ms, probe, heartbeat = HEARTBEAT } = options;
+    const { node, run_dir, docker, nf_image, programs, archives, absence_ms, probe, heartbeat = HEARTBEAT } = options;
     this.docker = new DockerClient(docker);
     this.usage = new ProgramUsage(this.docker);
     const listener = {
@@ -90,7 +101,7 @@ export class ContainerDriver implements HostedDriver {
     const folder = join(run_dir, NFS_FOLDER);
     const onLeft = (name: string, error: Error) => this.onLeft(name, error);
     this.runner = new ContainerRunner(this.host, node, folder, heartbeat, onLeft);
-    const images = new UserImages(new ImageStore(this.docker, node), this.docker, () => this.onChange());
+    const images = new UserImages(new ImageStore(this.docker, node, archives), this.docker, () => this.onChange());
     const housing = new ContainerHousing(this.host, programs, images, node, folder, onLeft);
     this.programs = new ProgramRunner(programs, housing, heartbeat);
     const runners = new ContainerRunners(this.runner, this.programs, programs);
@@ -109,7 +120,8 @@ export class ContainerDriver implements HostedDriver {
   /** Whether containers can be started, with the Docker version or why not. */
   get offer(): NonNullable<AgentCapabilities['containers']> {
     const { available, detail } = this.host;
-    const images = this.host.images.slice(0, MAX_IMAGES);
+    const known = new Set([...(this.options.archives?.references ?? []), ...this.host.images]);
+    const images = [...known].slice(0, MAX_IMAGES);
     return { available, detail: detail.slice(0, DETAIL_LIMIT_CHARS), programs: true, images };
   }
 
@@ -140,6 +152,15 @@ export class ContainerDriver implements HostedDriver {
       container: { id, restarts, cpu_share, memory_bytes },
       limits: NF_LIMITS,
     };
+  }
+
+  /** Of the container that runs, or of the last one. */
+  async readLog(instanceId: string, wanted: LogRequest): Promise<InstanceLog> {
+    const { observed } = this.instances.get(instanceId);
+    const { nf } = containerNames(this.options.node, instanceId);
+    const lines = await this.docker.timedLogs(nf, wanted.lines + 1, wanted.after);
+    if (lines === null) throw new DriverError(`${instanceId} has no container: ${observed.detail ?? observed.state}`);
+    return logOf(lines, wanted);
   }
 
   exportState(instanceId: string): Promise<Record<string, unknown>> {

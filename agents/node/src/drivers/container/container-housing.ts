@@ -16,6 +16,7 @@ import { type ContainerNames, containerNames } from './container-names.js';
 import type { DockerHost } from './docker-host.js';
 import { ownPid } from './docker-trial.js';
 import { imageSigns } from './image-signs.js';
+import { imageError } from './image-words.js';
 import { isSeen, NF_FILES, PROGRAM_FILES, PROGRAM_PATH, type ProgramView } from './program-view.js';
 import type { UserImages } from './user-images.js';
 
@@ -67,10 +68,14 @@ export class ContainerHousing implements Housing {
     await docker.remove(nf);
     await docker.remove(holder);
     const of = { image, node: this.node, instance_id };
-    const config = this.programs.imageOf(housed.record)
-      ? holderConfig(of)
-      : programHolderConfig(of, this.viewOf(housed));
-    await docker.start(await docker.create(holder, config));
+    const userImage = this.programs.imageOf(housed.record);
+    const config = userImage ? holderConfig(of) : programHolderConfig(of, this.viewOf(housed));
+    try {
+      await docker.start(await docker.create(holder, config));
+    } catch (error) {
+      await docker.remove(holder).catch(() => undefined);
+      throw userImage ? imageError(error, userImage.reference, instance_id) : error;
+    }
     const process = await this.processOf(instance_id, 'holder');
     if (!process) throw new DriverError('the holder of the network namespace ended at once', instance_id);
     return NetworkNamespace.heldBy(process, vethLinks(instance_id));

@@ -141,6 +141,12 @@ export class DockerClient {
       .filter((name) => !name.includes('<none>'));
   }
 
+  /** Loads images that were saved in a tar file. */
+  async loadImages(file: string): Promise<void> {
+    const path = `/${this.version}/images/load?quiet=true`;
+    requireNoError(await callDocker(this.socket, { method: 'POST', path, file, limit_ms: IMPORT_LIMIT_MS }));
+  }
+
   /** The lines in which Docker tells of a pull as it goes on. It gives up when the stream is destroyed. */
   pull(name: string, version: string): Promise<IncomingMessage> {
     const query = new URLSearchParams({ fromImage: name, tag: version });
@@ -176,11 +182,7 @@ export class DockerClient {
     for (const change of changes) query.append('changes', change);
     const path = `/${this.version}/images/create?${query}`;
     const answer = await callDocker(this.socket, { method: 'POST', path, file, limit_ms: IMPORT_LIMIT_MS });
-    // A failure after the first byte arrives as a separate line, with status 200.
-    for (const line of lines(answer)) {
-      const { error } = JSON.parse(line) as { error?: string };
-      if (error !== undefined) throw new DockerRefusal(`Docker: ${error}`, 200);
-    }
+    requireNoError(answer);
   }
 
   async create(name: string, config: Record<string, unknown>): Promise<string> {
@@ -236,6 +238,14 @@ export class DockerClient {
     return lines(demultiplex(await this.get(`/containers/${id}/logs?stdout=true&stderr=true&tail=${count}`)));
   }
 
+  /** As `logs`, each line after its time; null: there is no such container. `since`: seconds of the epoch. */
+  async timedLogs(id: string, count: number, since?: string): Promise<string[] | null> {
+    const from = since === undefined ? '' : `&since=${since}`;
+    const path = `/containers/${id}/logs?stdout=true&stderr=true&timestamps=true&tail=${count}${from}`;
+    const answer = await this.absentIsNull(this.get(path));
+    return answer && lines(demultiplex(answer));
+  }
+
   /**
    * Deaths of containers with a label from now on. Resolves when Docker starts to report them; its `close` ends the
    * stream.
@@ -272,6 +282,14 @@ export class DockerClient {
       if (error instanceof DockerRefusal && error.status === 404) return null;
       throw error;
     });
+  }
+}
+
+/** A failure after the first byte arrives as a separate line, with status 200. */
+function requireNoError(answer: Buffer): void {
+  for (const line of lines(answer)) {
+    const { error } = JSON.parse(line) as { error?: string };
+    if (error !== undefined) throw new DockerRefusal(`Docker: ${error}`, 200);
   }
 }
 

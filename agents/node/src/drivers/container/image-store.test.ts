@@ -7,7 +7,7 @@ import { ImageStore } from './image-store.js';
 const LIMITS = { all_ms: 10_000, silence_ms: 10_000 };
 
 /** A Docker with one image, or none, until a pull ends well. */
-function setUp({ there = false, limits = LIMITS } = {}) {
+function setUp({ there = false, limits = LIMITS, archive = null as string | null } = {}) {
   const asked: string[] = [];
   const stream = new PassThrough();
   let has = there;
@@ -16,6 +16,10 @@ function setUp({ there = false, limits = LIMITS } = {}) {
   });
   const docker = {
     findImage: async () => (has ? { id: 'sha256:1', has_check: false, has_command: true } : null),
+    loadImages: async (file: string) => {
+      asked.push(`load ${file}`);
+      has = true;
+    },
     pull: async (name: string, version: string) => {
       asked.push(`${name} ${version}`);
       return stream;
@@ -24,7 +28,7 @@ function setUp({ there = false, limits = LIMITS } = {}) {
   const abort = new AbortController();
   const told: string[] = [];
   const provide = (pull: 'always' | 'if-missing' | 'never', reference = 'r.example:5000/a/b:1') =>
-    new ImageStore(docker, 'n1', limits).provide(
+    new ImageStore(docker, 'n1', { fileOf: () => archive }, limits).provide(
       { reference, pull },
       { instance_id: 'c.n.0', progress: (text) => void told.push(text), signal: abort.signal },
     );
@@ -45,6 +49,12 @@ it('asks a registry as the policy says', async () => {
   await expect(setUp().provide('never')).rejects.toThrow(
     '/image/reference: Docker on n1 does not have r.example:5000/a/b:1, and /image/pull is "never"',
   );
+});
+
+it('loads what came with the agent before a registry is asked', async () => {
+  const { asked, provide } = setUp({ archive: '/images/nf.tar' });
+  expect(await provide('never')).toMatchObject({ id: 'sha256:1' });
+  expect(asked).toEqual(['load /images/nf.tar']);
 });
 
 it('tells how far a pull is, and asks for the digest where one is named', async () => {

@@ -4,6 +4,7 @@ import { monotonicMs } from '../../platform/monotonic.js';
 import { DriverError } from '../nf-driver.js';
 import type { DockerClient, FoundImage } from './docker-client.js';
 import { DockerAway, DockerRefusal } from './docker-http.js';
+import type { ImageArchives } from './image-archives.js';
 import { imageError } from './image-words.js';
 import { PullProgress } from './pull-progress.js';
 
@@ -32,6 +33,7 @@ export class ImageStore {
   constructor(
     private readonly docker: DockerClient,
     private readonly node: string,
+    private readonly archives: Pick<ImageArchives, 'fileOf'> = { fileOf: () => null },
     private readonly limits: PullLimits = PULL_LIMITS,
   ) {}
 
@@ -41,9 +43,11 @@ export class ImageStore {
     try {
       const there = pull === 'always' ? null : await this.docker.findImage(reference);
       if (there) return there;
+      const archived = pull === 'always' ? null : await this.load(reference, buyer);
+      if (archived) return archived;
       if (pull === 'never')
         throw new DriverError(
-          `/image/reference: Docker on ${this.node} does not have ${reference}, and /image/pull is "never": build or load it there`,
+          `/image/reference: Docker on ${this.node} does not have ${reference}, and /image/pull is "never": build or load it there (npm run build:images, docker load)`,
           id,
         );
       await this.pull(reference, buyer);
@@ -53,6 +57,14 @@ export class ImageStore {
     } catch (error) {
       throw imageError(error, reference, id);
     }
+  }
+
+  private async load(reference: string, { progress }: Buyer): Promise<FoundImage | null> {
+    const file = this.archives.fileOf(reference);
+    if (file === null) return null;
+    progress(`loading ${reference}`);
+    await this.docker.loadImages(file);
+    return this.docker.findImage(reference);
   }
 
   private async pull(reference: string, { signal, progress }: Buyer): Promise<void> {

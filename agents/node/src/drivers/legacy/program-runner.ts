@@ -69,6 +69,8 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     const signs = process && this.signs(housed, filled, namespace, process);
     if (process && signs?.first)
       await firstReport(process, signs.ask, (how) => this.explain(housed, how), id, signs.first);
+    // A container sets itself up, and may have flushed the namespace's rules.
+    if (this.programs.imageOf(record)) await this.orRemoved(namespace, () => namespace.forward(program.forwarding));
     await this.orRemoved(namespace, () => namespace.open());
     return this.run(housed, namespace, process);
   }
@@ -132,6 +134,11 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     this.prepared.delete(instanceId);
     this.excesses.delete(instanceId);
     await this.housing.clear(instanceId);
+  }
+
+  /** The last lines that the program of an instance wrote. */
+  log(instanceId: string, lines: number): Promise<string> {
+    return this.housing.log(instanceId, lines);
   }
 
   /** What is known of an instance. */

@@ -1,7 +1,7 @@
 import type { ContainerImage, InstanceSpec, LegacyProgram } from '@orrery/contract';
 import type { InstanceRecord } from '../hosted-instance.js';
 import { DriverError, unknownNf } from '../nf-driver.js';
-import type { InstalledNf } from './registry.js';
+import type { InstalledNf, ShippedImage } from './registry.js';
 
 type Asked = Pick<InstanceRecord, 'nf' | 'program' | 'image'>;
 
@@ -11,13 +11,15 @@ type Asked = Pick<InstanceRecord, 'nf' | 'program' | 'image'>;
  */
 export class Programs {
   private readonly byNf: ReadonlyMap<string, InstalledNf>;
+  private readonly images: ReadonlyMap<string, ContainerImage>;
 
   constructor(
     readonly installed: readonly InstalledNf[],
     /** Whether programs of descriptors that users wrote are run. */
     readonly runsAny: boolean,
-    private readonly images: ReadonlyMap<string, ContainerImage> = new Map(),
+    shipped: readonly ShippedImage[] = [],
   ) {
+    this.images = new Map(shipped.map(({ nf, image }) => [nf, image]));
     this.byNf = new Map(installed.map((nf) => [nf.nf, nf]));
   }
 

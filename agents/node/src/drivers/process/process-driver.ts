@@ -1,7 +1,15 @@
 import { join } from 'node:path';
-import type { AgentCapabilities, InstanceSpec, LegacyProgram } from '@orrery/contract';
+import {
+  type AgentCapabilities,
+  type InstanceLog,
+  type InstanceSpec,
+  type LegacyProgram,
+  LOG_LINE_CHARS,
+  type LogRequest,
+} from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
+import { readable } from '../../platform/readable.js';
 import { cpuOfSessions } from '../../platform/session-cpu.js';
 import { recordOf } from '../hosted-instance.js';
 import { HostedInstances } from '../hosted-instances.js';
@@ -74,6 +82,14 @@ export class ProcessDriver implements HostedDriver {
   async getInstanceState(instanceId: string): Promise<Record<string, unknown>> {
     const instance = this.instances.get(instanceId);
     return this.runner.stateOf(instance, instance.running);
+  }
+
+  /** Its file has no times. */
+  async readLog(instanceId: string, { lines: most }: LogRequest): Promise<InstanceLog> {
+    const all = this.runner.log(this.instances.get(instanceId).record.instance_id, most + 1);
+    const lines = (await all).split('\n').filter((line) => line !== '');
+    const told = lines.slice(-most).map((line) => ({ t_ms: null, text: readable(line, LOG_LINE_CHARS) }));
+    return { lines: told, next: null, missed: lines.length > most };
   }
 
   async exportState(instanceId: string): Promise<Record<string, unknown>> {

@@ -3,6 +3,7 @@ import {
   API_PREFIX,
   type Deployment,
   InstanceFigures,
+  InstanceLog,
   type NfInstance,
   nfInstances,
   type Operation,
@@ -11,7 +12,7 @@ import {
 } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
-import { notFound } from '../../platform/problem.js';
+import { notFound, ProblemError } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { DEPLOYER } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -139,6 +140,15 @@ class NfInstancesController {
     const { figures, ...state } = reply as Record<string, unknown>;
     const parsed = InstanceFigures.safeParse(figures);
     return { instance_id: instance.id, figures: parsed.success ? this.withCells(instance, parsed.data) : null, state };
+  }
+
+  @Route('getNfInstanceLog')
+  async log(@Input() { params, query }: RouteInput<'getNfInstanceLog'>) {
+    const instance = this.all().find(({ id }) => id === params.id);
+    if (!instance) throw notFound('NF instance', params.id);
+    const told = InstanceLog.safeParse(await this.fleet.call(instance.server, 'read_log', instance.id, { ...query }));
+    if (!told.success) throw new ProblemError(502, `The agent of ${instance.server} sent a log that cannot be read.`);
+    return told.data;
   }
 
   /** What the module of an instance takes of its slot, as it was synthesized. */

@@ -17,6 +17,7 @@ const MAX_WHY = 300;
 /** Above the limits of the agent, whose error says more: 10 s for an NF, 30 s for the state of a board's slot. */
 const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   get_instance_state: 12_000,
+  read_log: 12_000,
   export_state: 35_000,
   import_state: 35_000,
   export_flows: 35_000,

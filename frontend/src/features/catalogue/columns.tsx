@@ -6,7 +6,7 @@ import { NfIcon } from '../../shared/ui/nf-icon.js';
 import { RateText } from '../../shared/ui/rate-text.js';
 import classes from './catalogue.module.css';
 import { REFERENCE_PACKET_BYTES, rateOfOneCore } from './cost.js';
-import { Tags } from './descriptor-detail.js';
+import { Tags } from './tags.js';
 
 /** Cost of the simplest implementation: core cycles if there is software. */
 function costOf({ implementations }: NfDescriptor) {

@@ -7,21 +7,13 @@ import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
 import { JsonView } from '../../shared/ui/json-view.js';
 import classes from './catalogue.module.css';
 import { REFERENCE_PACKET_BYTES, rateOfOneCore } from './cost.js';
-
-export function Tags({ items }: { readonly items: readonly string[] }) {
-  if (items.length === 0) return <span className="muted">none</span>;
-  return (
-    <span className={classes.tags}>
-      {items.map((item) => (
-        <code key={item}>{item}</code>
-      ))}
-    </span>
-  );
-}
+import { ImageDetail } from './image-detail.js';
+import { Tags } from './tags.js';
 
 export function DescriptorDetail({ descriptor }: { readonly descriptor: CataloguedNf }) {
   const { actions, attributes, state, affinity, scaling, implementations, written } = descriptor;
   const program = implementations.find((it) => it.program)?.program;
+  const image = implementations.find((it) => it.image)?.image;
   return (
     <>
       <p className={classes.lead}>{descriptor.summary}</p>
@@ -75,6 +67,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: Catalogu
           />
         </DetailSection>
       )}
+      {image && <ImageDetail image={image} isOfUser={written !== undefined} />}
       {attributes.length > 0 && (
         <DetailSection title="Derived attributes">
           <Facts

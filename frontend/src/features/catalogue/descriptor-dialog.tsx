@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import type { CataloguedNf, NfDescriptor } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -9,7 +9,7 @@ import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { YamlInput } from '../../shared/yaml/yaml-input.js';
 import classes from './catalogue.module.css';
-import { NEW_NF } from './new-nf.js';
+import { NEW_IMAGE_NF, NEW_NF } from './new-nf.js';
 
 interface DescriptorDialogProps {
   /** Null: a new one is described. */
@@ -30,6 +30,7 @@ export default function DescriptorDialog({ edited, onClose, onSaved }: Descripto
     onError: (error) => setProblems(error instanceof ApiError ? atTheirLines(text, error.errors) : []),
     onSettled: () => queries.invalidateQueries({ queryKey: ['nf-descriptors'] }),
   });
+  const isTemplate = text === NEW_NF || text === NEW_IMAGE_NF;
   const submit = () => {
     const result = descriptorFromYaml(text);
     save.reset();
@@ -38,7 +39,7 @@ export default function DescriptorDialog({ edited, onClose, onSaved }: Descripto
   };
   return (
     <FormDialog
-      title={edited ? `Edit ${edited.title}` : 'New legacy NF'}
+      title={edited ? `Edit ${edited.title}` : 'New NF'}
       size={820}
       trouble={<FormTrouble error={save.error} shown={problems.map(({ pointer }) => pointer)} />}
       action={
@@ -50,8 +51,20 @@ export default function DescriptorDialog({ edited, onClose, onSaved }: Descripto
       onClose={onClose}
     >
       <p className={classes.lead}>
-        The program runs as root in a network namespace on servers whose operators allow it; see Capabilities.
+        A program runs as root in a network namespace, an image in a container without rights but those that you name,
+        on servers whose operators allow it; see Capabilities.
       </p>
+      {!edited && isTemplate && (
+        <Group gap="xs">
+          Begin with
+          <Button variant="default" size="xs" disabled={text === NEW_NF} onClick={() => setText(NEW_NF)}>
+            a program
+          </Button>
+          <Button variant="default" size="xs" disabled={text === NEW_IMAGE_NF} onClick={() => setText(NEW_IMAGE_NF)}>
+            a container image
+          </Button>
+        </Group>
+      )}
       <YamlInput
         label="Descriptor (YAML)"
         text={text}

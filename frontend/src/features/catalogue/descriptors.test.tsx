@@ -7,17 +7,32 @@ import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { sessionStore } from '../../shared/api/session.js';
-import { NEW_NF } from './new-nf.js';
+import { NEW_IMAGE_NF, NEW_NF } from './new-nf.js';
 import { Component as Catalogue } from './page.js';
 
 const NEW = NfDescriptor.parse(parse(NEW_NF));
 const WRITTEN: CataloguedNf = { ...NEW, id: 'mine', title: 'Mine', written: { by: 'ann', revision: 4, updated_ms: 1 } };
 const SHIPPED: CataloguedNf = { ...NEW, id: 'firewall', title: 'Firewall' };
 
+const IMAGE_NF = NfDescriptor.parse(parse(NEW_IMAGE_NF));
+const [ofImage] = IMAGE_NF.implementations;
+const CONTAINED: CataloguedNf = {
+  ...{ ...IMAGE_NF, id: 'contained', title: 'Contained' },
+  implementations: [{ ...ofImage!, image: { ...ofImage!.image!, reference: 'orrery/x:1', pull: 'never' } }],
+};
+const node = (id: string, images: string[]) => ({
+  ...{ id, kind: 'server', state: 'connected' },
+  capabilities: { containers: { available: true, detail: 'Docker', images } },
+});
+const NODES = [node('server-1', ['orrery/x:1']), node('server-2', [])];
+
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
   call: vi.fn(async (name: string) => ({ id: name === 'putNfDescriptor' ? 'mine' : 'my-filter' })),
-  callFull: vi.fn(async () => ({ data: { items: [WRITTEN, SHIPPED], total: 2 }, next: null })),
+  callFull: vi.fn(async (name: string) => {
+    const items = name === 'listNodes' ? NODES : [WRITTEN, SHIPPED, CONTAINED];
+    return { data: { items, total: items.length }, next: null };
+  }),
 }));
 const { ApiError, call } = await import('../../shared/api/client.js');
 
@@ -78,6 +93,38 @@ describe('legacy NFs in the catalogue', { timeout: 60_000 }, () => {
     await press('Add to the catalogue');
     await vi.waitFor(() => expect(screen.queryByLabelText(EDITOR)).toBeNull(), 10_000);
     expect(call).toHaveBeenLastCalledWith('createNfDescriptor', { body: NEW }, expect.anything());
+  });
+
+  it('begin with a container image where that is chosen; a wrong field of the image has its line', async () => {
+    await show('/catalogue');
+    await press('New NF…');
+    await screen.findByLabelText(EDITOR);
+    await press('a container image');
+    await press('Add to the catalogue');
+    await vi.waitFor(() => expect(call).toHaveBeenCalled(), 10_000);
+    const [, { body }] = vi.mocked(call).mock.lastCall as unknown as [string, { body: NfDescriptor }];
+    expect(body).toEqual(NfDescriptor.parse(parse(NEW_IMAGE_NF)));
+    vi.mocked(call).mockClear();
+    await press('New NF…');
+    await screen.findByLabelText(EDITOR);
+    const lineOf = (part: string) => NEW_IMAGE_NF.split('\n').findIndex((it) => it.includes(part)) + 1;
+    for (const [from, to, field] of [
+      ['pull: if-missing', 'pull: sometimes', 'pull'],
+      ['filter:1.0', 'Filter', 'reference'],
+      ['cpus: 1,', 'cpus: 9999,', 'limits.cpus'],
+      ['[NET_ADMIN]', '[SYS_ADMIN]', 'capabilities'],
+    ] as const) {
+      type(NEW_IMAGE_NF.replace(from, to));
+      await press('Add to the catalogue');
+      expect(await problems()).toMatch(new RegExp(`^line ${lineOf(from)}: .*${field}`));
+    }
+    expect(call).not.toHaveBeenCalled();
+  });
+
+  it('tell of an image which servers can run it, and why others cannot', async () => {
+    await show('/catalogue?nf=contained');
+    expect(await screen.findByText('can run')).toBeTruthy();
+    expect(screen.getByText(/cannot run: its Docker does not have orrery\/x:1/)).toBeTruthy();
   });
 
   it('are changed and deleted at the revision that is shown', async () => {

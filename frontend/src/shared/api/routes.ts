@@ -41,6 +41,7 @@ export const PATHS = {
   getSplit: ['GET', '/deployments/{chain_id}/splits/{node_id}'],
   putSplit: ['PUT', '/deployments/{chain_id}/splits/{node_id}'],
   getNfInstanceState: ['GET', '/nf-instances/{id}/state'],
+  getNfInstanceLog: ['GET', '/nf-instances/{id}/log'],
   migrateNfInstance: ['POST', '/nf-instances/{id}/migrate'],
   previewMigration: ['POST', '/nf-instances/{id}/migrate/preview'],
   listOperations: ['GET', '/operations'],

@@ -20,7 +20,11 @@ import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { type Chip, rateKey } from '../model.js';
 import { InstanceFigures } from './instance-figures.js';
+import { InstanceLog } from './instance-log.js';
 import { originFact } from './origin-fact.js';
+
+/** Drivers whose instances are programs of their own. */
+const WRITE_LOGS: readonly string[] = ['container', 'process'];
 
 const MoveFlowsDialog = lazy(() => import('./move-flows-dialog.js'));
 const SplitDialog = lazy(() => import('../../../shared/splits/split-dialog.js'));
@@ -130,6 +134,7 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
       ))}
       <MoveFlows chip={chip} owned={ownSplits[0] ?? null} />
       <InstanceFigures id={chip.id} />
+      {WRITE_LOGS.includes(instance.driver) && <InstanceLog key={chip.id} id={chip.id} />}
       <Counters chip={chip} />
     </>
   );

@@ -33,7 +33,8 @@ orrery-agent switches: programs switches (orrery-agent switches --help)
   --docker SOCKET       Docker, which runs NFs in containers (${DOCKER})
   --nf-image FILE         image of those NFs, with its program beside it (${NF_IMAGE})
   --images DIR            images of catalogue NFs, made by npm run build:images, for a Docker that lacks them (${IMAGES})
-  --legacy-nfs on|off   runs programs of NFs that users describe, as root in a namespace (twin: on, live: off)
+  --legacy-nfs on|off   runs programs of NFs that users describe, as root in a namespace, and images that they name
+                        (twin: on, live: off)
   --boards FILE         FPGA boards of this node (JSON; see README.md)
   --on-exit keep|stop   what happens to the engine when the agent stops (twin: stop, live: keep)
   --help

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { type BackoffLimits, backoffMs } from '../../platform/backoff.js';
 import { log } from '../../platform/log.js';
+import { monotonicMs } from '../../platform/monotonic.js';
 import { DriverError } from '../nf-driver.js';
 import { NODE_LABEL } from './container-config.js';
 import type { ContainerDeath, DockerClient } from './docker-client.js';
@@ -24,8 +25,8 @@ export interface ProbeTiming {
 
 export const PROBE: ProbeTiming = { every_ms: 2000, limit_ms: 3000 };
 
-/** Images come seldom, and a list of many costs more than a sign of life: it is asked for with every fifth. */
-const IMAGES_EACH = 5;
+/** Between two looks for images. After a change it is longer: where images come and go all the time, few are told of. */
+const IMAGES_MS = { quiet: 10_000, changed: 60_000 };
 
 interface DockerListener {
   /** Docker is available (again); what happened to containers in the meantime is unknown. */
@@ -59,7 +60,7 @@ export class DockerHost {
   private timer: NodeJS.Timeout | null = null;
   private lossTimer: NodeJS.Timeout | null = null;
   private probeTimer: NodeJS.Timeout | null = null;
-  private probes = 0;
+  private imagesDueMs = 0;
   private stopped = false;
 
   constructor(
@@ -132,9 +133,10 @@ export class DockerHost {
   /** Without an answer, those of the last one count. */
   private async lookForImages(): Promise<void> {
     const now = await this.docker.imageNames().catch(() => this.images);
-    if (isDeepStrictEqual(now, this.images)) return;
+    const isNews = this.offered && !isDeepStrictEqual(now, this.images);
     this.images = now;
-    if (this.offered) this.listener.images();
+    this.imagesDueMs = monotonicMs() + (isNews ? IMAGES_MS.changed : IMAGES_MS.quiet);
+    if (isNews) this.listener.images();
   }
 
   /** Once, not after each short outage. */
@@ -171,7 +173,7 @@ export class DockerHost {
       const isOver = () => this.stopped || this.stream !== stream;
       if (isOver() || stream === null) return;
       if (!(error instanceof DockerAway)) {
-        if (++this.probes % IMAGES_EACH === 0) await this.lookForImages();
+        if (monotonicMs() >= this.imagesDueMs) await this.lookForImages();
         if (!isOver()) this.watch();
         return;
       }

@@ -89,6 +89,16 @@ describe.skipIf(missing !== null)(
       await lab.crosses();
       expect((await lab.state()).container.image_id).toBe(container.image_id);
 
+      // Nor does the next agent need it.
+      process.kill(childOf(lab.agent.pid!)!, 'SIGKILL');
+      await ended(lab.agent);
+      const hellos = lab.server.all('hello').length;
+      lab.startAgent();
+      await until('it is back', () => lab.server.all('hello').length > hellos, 30_000);
+      lab.docker.killInside((await lab.state()).pid);
+      await until('its end is told', () => lab.told('instance.ended').length === 2);
+      await lab.crosses();
+
       lab.server.send({ type: 'desired', spec: filterChain(2, [], { reference, pull: 'always' }) });
       await lab.detail(/its registry cannot be reached/);
       await lab.desire(filterChain(3, [], { reference, pull: 'if-missing' }));
@@ -147,18 +157,25 @@ describe.skipIf(missing !== null)(
         command: ['test', '!', '-e', '/tmp/ill'],
         interval_s: 0.5,
         failures: 2,
-        restart_after_s: 2,
+        restart_after_s: 4,
       };
       const script =
-        'nft -f {{dir}}/ruleset.nft; until test -e /run/go; do sleep 0.1; done; echo ill; touch /tmp/ill; exec sleep infinity';
+        'nft -f {{dir}}/ruleset.nft; echo ready; until test -e /run/go; do sleep 0.1; done; echo ill; touch /tmp/ill; exec sleep infinity';
       await lab.desire(filterChain(1, [], { entrypoint: ['/bin/sh', '-c', script], health }));
       await lab.crosses();
       const { pid } = await lab.state();
+      const before = await lab.log();
+      expect(before.lines).toEqual([{ t_ms: expect.any(Number), text: 'ready' }]);
       lab.touch(pid, '/run/go');
+      const later = await until('more is written', async () => {
+        const told = await lab.log(before.next!);
+        return told.lines.length > 0 && told;
+      });
+      expect(later.lines.map(({ text }) => text)).toEqual(['ill']);
       await lab.detail(/its health check fails, \d+ times in a row/);
       await until('its end is told', () => lab.told('instance.ended').length === 1, 30_000);
       expect(lab.told('instance.unresponsive')[0]).toContain('its health check fails');
-      expect(lab.told('instance.ended')[0]).toMatch(/its health check fails.*after 4\.5 s of that it was killed/);
+      expect(lab.told('instance.ended')[0]).toMatch(/its health check fails.*after 6\.5 s of that it was killed/);
       await lab.crosses();
       expect((await lab.state()).container).toMatchObject({ ends: 1, health: { status: 'healthy' } });
     });

@@ -1,15 +1,20 @@
-import type { AgentCapabilities } from './agent-protocol.js';
 import type { ContainerImage } from './container-image.js';
 
 /** Most images that an agent tells of. */
 export const MAX_IMAGES = 200;
+
+/** What an agent says of its containers (`AgentCapabilities`). */
+interface ContainerOffer {
+  readonly containers?: { readonly available: boolean; readonly detail: string; readonly images?: readonly string[] };
+  readonly legacy_nfs?: { readonly enabled: boolean };
+}
 
 /**
  * Why the containers of a server cannot run an image; null: nothing is known that speaks against it. `isOfUser`: a user
  * named it; the others came with Orrery.
  */
 export function imageLack(
-  { containers, legacy_nfs }: Pick<AgentCapabilities, 'containers' | 'legacy_nfs'>,
+  { containers, legacy_nfs }: ContainerOffer,
   { reference, pull }: Pick<ContainerImage, 'reference' | 'pull'>,
   isOfUser: boolean,
 ): string | null {

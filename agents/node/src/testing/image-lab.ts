@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { ContainerImage, type InstanceSpec, type NodeSpec, type Observed } from '@orrery/contract';
+import { ContainerImage, InstanceLog, type InstanceSpec, type NodeSpec, type Observed } from '@orrery/contract';
 import { DockerSandbox, dockerMissing, NF_IMAGE } from './docker-sandbox.js';
 import { hostImage, hostTar } from './host-image.js';
 import { Lab, NODE_MAC } from './lab.js';
@@ -9,6 +9,8 @@ import { until } from './scratch.js';
 import { instance, nodeSpec, output } from './specs.js';
 
 const REGISTRY = fileURLToPath(new URL('./registry.mjs', import.meta.url));
+
+let logsAsked = 0;
 
 export const NF = 'img.nf.0';
 export const REFERENCE = 'test/tools:1';
@@ -140,6 +142,14 @@ export class ImageLab extends Lab {
   /** Events of a type, in words. */
   told(type: string): string[] {
     return this.server.all('event').flatMap(({ event, message }) => (event === type ? [message] : []));
+  }
+
+  async log(after?: string): Promise<InstanceLog> {
+    const id = `log-${logsAsked++}`;
+    const params = { lines: 10, ...(after === undefined ? {} : { after }) };
+    this.server.send({ type: 'call', id, method: 'read_log', instance_id: NF, params });
+    const { result } = await this.server.next('reply', (reply) => reply.id === id);
+    return InstanceLog.parse(result);
   }
 
   async state(): Promise<{ pid: number; container: { id: string; ends: number } & Record<string, unknown> }> {

@@ -6,6 +6,8 @@ import { mountsOf, PROGRAM_FILES, PROGRAM_PATH, type ProgramView, SCRATCH } from
 
 export const NODE_LABEL = 'orrery.node';
 export const INSTANCE_LABEL = 'orrery.instance';
+/** What a container of an image was made from. */
+export const DIGEST_LABEL = 'orrery.digest';
 
 /** Where a container finds its files. */
 const INSTANCE = `/${INSTANCE_FILE}`;

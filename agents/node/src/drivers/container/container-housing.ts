@@ -99,7 +99,7 @@ export class ContainerHousing implements Housing {
   async provide({ record }: Housed): Promise<void> {
     const image = this.programs.imageOf(record);
     await this.host.looked;
-    if (image) await this.images.provide(record, image);
+    if (image) await this.images.provide(record, image, this.namesOf(record.instance_id).nf);
   }
 
   progress(instanceId: string): string | null {
@@ -116,19 +116,14 @@ export class ContainerHousing implements Housing {
   }
 
   async spawn(housed: Housed, namespace: NetworkNamespace, command: readonly string[]): Promise<DetachedProcess> {
-    const { instance_id } = housed.record;
+    const { instance_id, config, digest } = housed.record;
     const { nf, holder } = this.namesOf(instance_id);
     const image = this.programs.imageOf(housed.record);
     const of = { node: this.node, instance_id };
     await this.host.docker.remove(nf);
     if (image) {
       await inNamespace(namespace.pid, 'ip', 'link', 'set', 'dev', 'lo', 'up');
-      await this.images.start(nf, holder, {
-        of,
-        image,
-        config: housed.record.config,
-        files: this.filesOf(instance_id),
-      });
+      await this.images.start(nf, holder, { of, digest, image, config, files: this.filesOf(instance_id) });
     } else await this.startProgram({ ...of, image: await this.host.provideImage() }, housed, command);
     const process = await this.processOf(instance_id, 'nf');
     const ended = process ? await Promise.race([process.ended, sleep(SETTLED_MS, null)]) : 'it is gone';

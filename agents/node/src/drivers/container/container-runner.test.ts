@@ -5,7 +5,7 @@ import type { DockerHost } from './docker-host.js';
 
 const ended = {
   ...{ id: 'c', image: 'i', running: false, pid: 0, exit_code: 137, out_of_memory: false },
-  ...{ memory_limit_bytes: 512 * 2 ** 20, paused: false, health: null },
+  ...{ memory_limit_bytes: 512 * 2 ** 20, paused: false, health: null, labels: {} },
 };
 
 it.each([

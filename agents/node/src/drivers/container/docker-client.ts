@@ -17,6 +17,7 @@ export interface Container {
   paused: boolean;
   /** As Docker's own check of its health finds it; null: it has none. */
   health: ContainerCheck | null;
+  labels: Readonly<Record<string, string>>;
 }
 
 export interface ContainerCheck {
@@ -54,6 +55,7 @@ const Inspected = z.object({
   Id: z.string(),
   Image: z.string(),
   HostConfig: z.object({ Memory: z.int().default(0) }).default({ Memory: 0 }),
+  Config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).default({}),
   State: z.object({
     Running: z.boolean(),
     Pid: z.int(),
@@ -210,11 +212,12 @@ export class DockerClient {
   async inspect(id: string, limit_ms?: number): Promise<Container | null> {
     const answer = await this.absentIsNull(this.get(`/containers/${id}/json`, limit_ms));
     if (!answer) return null;
-    const { Id, Image, HostConfig, State } = Inspected.parse(parse(answer));
+    const { Id, Image, HostConfig, Config, State } = Inspected.parse(parse(answer));
     const { Running: running, Pid: pid, ExitCode: exit_code, OOMKilled: out_of_memory, Paused: paused } = State;
     const memory_limit_bytes = HostConfig.Memory;
     const health = checkOf(State.Health);
-    return { id: Id, image: Image, running, pid, exit_code, out_of_memory, memory_limit_bytes, paused, health };
+    const labels = Config.Labels ?? {};
+    return { id: Id, image: Image, running, pid, exit_code, out_of_memory, memory_limit_bytes, paused, health, labels };
   }
 
   /** Containers with a label, including stopped ones. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ContainerImage } from '@orrery/contract';
 import type { InstanceRecord } from '../hosted-instance.js';
 import { DriverError } from '../nf-driver.js';
-import type { Common } from './container-config.js';
+import { type Common, DIGEST_LABEL } from './container-config.js';
 import type { DockerClient, FoundImage } from './docker-client.js';
 import { imageConfig } from './image-config.js';
 import type { ImageStore } from './image-store.js';
@@ -11,6 +11,8 @@ import { imageError } from './image-words.js';
 
 interface Start {
   of: Omit<Common, 'image'>;
+  /** Of what is desired. */
+  digest: string;
   image: ContainerImage;
   config: InstanceRecord['config'];
   /** Folder on the host with what the descriptor writes. */
@@ -29,9 +31,13 @@ export class UserImages {
     private readonly onProgress: () => void,
   ) {}
 
-  async provide({ instance_id: id, digest }: InstanceRecord, image: ContainerImage): Promise<void> {
-    const known = this.provided.get(id);
-    if (known?.digest === digest && (await this.docker.hasImage(known.id))) return;
+  /** `name`: that of its container. */
+  async provide({ instance_id: id, digest }: InstanceRecord, image: ContainerImage, name: string): Promise<void> {
+    const known = this.provided.get(id) ?? (await this.formerOf(name));
+    if (known?.digest === digest && (await this.docker.hasImage(known.id))) {
+      this.provided.set(id, known);
+      return;
+    }
     this.abandon(id);
     const work = { abort: new AbortController(), text: null as string | null };
     this.underWay.set(id, work);
@@ -49,6 +55,13 @@ export class UserImages {
     }
   }
 
+  /** That of a container which an earlier agent started. */
+  private async formerOf(name: string): Promise<{ digest: string; id: string } | null> {
+    const found = await this.docker.inspect(name).catch(() => null);
+    const digest = found?.labels[DIGEST_LABEL];
+    return found && digest !== undefined ? { digest, id: found.image } : null;
+  }
+
   progress(id: string): string | null {
     return this.underWay.get(id)?.text ?? null;
   }
@@ -63,12 +76,14 @@ export class UserImages {
   }
 
   /** A container that does not start is removed. */
-  async start(name: string, holder: string, { of, image, config, files }: Start): Promise<void> {
+  async start(name: string, holder: string, { of, digest, image, config, files }: Start): Promise<void> {
     const { docker } = this;
     const { id } = this.provided.get(of.instance_id)!;
     makeLegible(files);
     try {
-      await docker.start(await docker.create(name, imageConfig({ ...of, image: id }, holder, image, config, files)));
+      const made = imageConfig({ ...of, image: id }, holder, image, config, files);
+      const Labels = { ...made.Labels, [DIGEST_LABEL]: digest };
+      await docker.start(await docker.create(name, { ...made, Labels }));
     } catch (error) {
       await docker.remove(name).catch(() => undefined);
       throw imageError(error, image.reference, of.instance_id);

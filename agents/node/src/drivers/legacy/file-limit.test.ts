@@ -13,6 +13,7 @@ const ENDED = {
   memory_limit_bytes: 512 * 2 ** 20,
   paused: false,
   health: null,
+  labels: {},
 };
 const LIMIT_BYTES = 64 * 2 ** 20;
 

@@ -7,6 +7,7 @@ import { quantityText } from '../../../shared/format/quantity.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { FormTrouble } from '../../../shared/ui/form-trouble.js';
 import { RelativeTime } from '../../../shared/ui/relative-time.js';
+import { containerFacts } from './container-facts.js';
 import { type DiskUse, diskFacts, diskIn } from './disk-use.js';
 
 const UNITS = {
@@ -32,7 +33,7 @@ export function InstanceFigures({ id }: { readonly id: string }) {
     refetchInterval: AGAIN_MS,
     queryFn: async ({ signal }) => {
       const told = await call('getNfInstanceState', { params: { id }, query: { limit: 1 } }, { signal });
-      return { figures: told.figures, disk: diskIn(told.state) };
+      return { figures: told.figures, disk: diskIn(told.state), container: containerFacts(told.state) };
     },
   });
   if (!mayOperate) return null;
@@ -40,7 +41,7 @@ export function InstanceFigures({ id }: { readonly id: string }) {
     <DetailSection title="State by its agent">
       <FormTrouble error={error} shown={[]} />
       {data && data.figures === null && <p className="muted">Its agent reports no figures.</p>}
-      {data && <Facts items={factsOf(data.figures, data.disk)} />}
+      {data && <Facts items={[...factsOf(data.figures, data.disk), ...data.container]} />}
       {data && (
         <p className="muted">
           Read <RelativeTime t_ms={dataUpdatedAt} />

@@ -18,6 +18,7 @@ export type SwitchTableUse = z.infer<typeof SwitchTableUse>;
 export const SwitchState = z.strictObject({
   id: Name,
   origin: Origin,
+  program: Name.optional().describe('P4 program of its own; absent: it belongs to the fabric'),
   connected: z.boolean().describe('whether its agent is connected; if not, `observed` is stale'),
   description: SwitchDescription.nullable().describe('null: its agent has never connected'),
   planned: z

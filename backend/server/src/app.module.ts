@@ -14,6 +14,7 @@ import { LoopsModule } from './modules/loops/loops.module.js';
 import { NfDescriptorsModule } from './modules/nf-descriptors/nf-descriptors.module.js';
 import { NodesModule } from './modules/nodes/nodes.module.js';
 import { OperationsModule } from './modules/operations/operations.module.js';
+import { P4ProgramsModule } from './modules/p4-programs/p4-programs.module.js';
 import { PlansModule } from './modules/plans/plans.module.js';
 import { ReconfigurationModule } from './modules/reconfiguration/reconfiguration.module.js';
 import { SamplesModule } from './modules/samples/samples.module.js';
@@ -43,6 +44,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       NfDescriptorsModule,
       DeploymentsModule,
       InfrastructureModule,
+      P4ProgramsModule,
       ChainsModule,
       SamplesModule,
       NodesModule,

@@ -1,7 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { P4_MATCH_KINDS } from './p4-program.js';
-import { allOnes, p4Match, p4MatchText, p4Value, p4ValueText, prefixLength, prefixMask } from './p4-values.js';
+import { P4_MATCH_KINDS, type P4MatchKind } from './p4-program.js';
+import {
+  allOnes,
+  type P4Match,
+  p4Match,
+  p4MatchText,
+  p4Value,
+  p4ValueText,
+  prefixLength,
+  prefixMask,
+} from './p4-values.js';
 
 const NAMES = ['dst_addr', 'ether_type', 'x'] as const;
 /** A width, and a value that fits. */
@@ -57,20 +66,27 @@ describe('a value', () => {
 });
 
 describe('a match', () => {
-  const anyMatch = fc.tuple(sized, fc.constantFrom(...P4_MATCH_KINDS)).chain(([[bits, value], kind]) => {
-    const whole = allOnes(bits);
-    if (kind === 'range')
-      return fc
-        .bigInt({ min: value, max: whole })
-        .map((hi) => ({ kind, bits, match: value === 0n && hi === whole ? null : { lo: value, hi } }));
-    const masks =
-      kind === 'lpm'
-        ? fc.integer({ min: 0, max: bits }).map((length) => prefixMask(length, bits))
-        : kind === 'ternary'
-          ? fc.bigInt({ min: 0n, max: whole })
-          : fc.constant(whole);
-    return masks.map((mask) => ({ kind, bits, match: mask === 0n ? null : { value: value & mask, mask } }));
-  });
+  interface Matched {
+    readonly kind: P4MatchKind;
+    readonly bits: number;
+    readonly match: P4Match | null;
+  }
+  const anyMatch = fc
+    .tuple(sized, fc.constantFrom(...P4_MATCH_KINDS))
+    .chain(([[bits, value], kind]): fc.Arbitrary<Matched> => {
+      const whole = allOnes(bits);
+      if (kind === 'range')
+        return fc
+          .bigInt({ min: value, max: whole })
+          .map((hi) => ({ kind, bits, match: value === 0n && hi === whole ? null : { lo: value, hi } }));
+      const masks =
+        kind === 'lpm'
+          ? fc.integer({ min: 0, max: bits }).map((length) => prefixMask(length, bits))
+          : kind === 'ternary'
+            ? fc.bigInt({ min: 0n, max: whole })
+            : fc.constant(whole);
+      return masks.map((mask) => ({ kind, bits, match: mask === 0n ? null : { value: value & mask, mask } }));
+    });
 
   it('is the same after it was written as text', () => {
     fc.assert(

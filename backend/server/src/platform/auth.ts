@@ -35,7 +35,10 @@ export const signInFirst = () =>
 export function authenticate(fastify: FastifyInstance, sessions: SessionVerifier): void {
   fastify.addHook('onRoute', (route) => {
     const name = routeNameOf(String(route.method), route.url);
-    if (name && ROUTES[name].role === null) route.bodyLimit = GUEST_BODY_BYTES;
+    if (!name) return;
+    const { role, body_limit_bytes }: RouteDefinition = ROUTES[name];
+    if (role === null) route.bodyLimit = GUEST_BODY_BYTES;
+    else if (body_limit_bytes !== undefined) route.bodyLimit = body_limit_bytes;
   });
   fastify.addHook('onRequest', async (request: ApiRequest) => {
     const name = routeNameOf(request.method, request.routeOptions.url ?? '');

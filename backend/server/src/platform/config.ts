@@ -29,6 +29,8 @@ export interface Config {
   /** Token that may read `/metrics`; null: sessions only. */
   readonly metricsToken: string | null;
   readonly catalogue: readonly string[];
+  /** Directory of the P4 programs that come with Orrery. */
+  readonly p4Examples: string;
   /** Folder with information about board modules: `modules.json` and `results/`. */
   readonly synthesis: string;
   readonly consoleDir: string;
@@ -112,6 +114,7 @@ export function configFrom(env: NodeJS.ProcessEnv): Config {
     metricsToken: metricsTokenFrom(env.ORRERY_METRICS_TOKEN),
     catalogue: catalogue.map((entry) => (isAbsolute(entry) ? entry : resolve(REPOSITORY_ROOT, entry))),
     synthesis: path('ORRERY_SYNTHESIS', 'fpga/syn'),
+    p4Examples: path('ORRERY_P4_EXAMPLES', 'twin/p4/examples'),
     consoleDir: path('ORRERY_CONSOLE', 'frontend/dist'),
     twin: {
       enabled: twin !== 'off',

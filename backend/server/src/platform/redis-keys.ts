@@ -31,6 +31,9 @@ export const KEYS = {
   infrastructure: `${project}:infrastructure`,
   /** durable collection of legacy NFs that users described (nf-descriptors/stored.ts). */
   nfDescriptors: `${project}:nf-descriptors`,
+  /** durable collection of P4 programs that users uploaded, and of what switches hold for them (p4-programs/stored.ts). */
+  p4Programs: `${project}:p4-programs`,
+  p4Entries: `${project}:p4-entries`,
   /** hash id -> declared application (applications/stored.ts). */
   applications: `${project}:applications`,
   /** durable collection of Chain without what is deployed. */

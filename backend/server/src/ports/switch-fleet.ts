@@ -1,5 +1,6 @@
 import type {
   ObservedSwitch,
+  P4ProgramFiles,
   PacketTraces,
   SwitchAbilities,
   SwitchDescription,
@@ -20,10 +21,15 @@ export interface SwitchFleet {
   /** Description of the switch at the agent's last connection; null: not known yet. */
   switchDescription(id: string): SwitchDescription | null;
   isConnected(id: string): boolean;
-  /** Sends the agent the desired state of its switch, now and on every connection. */
-  setDesiredSwitch(id: string, spec: SwitchSpec): void;
+  /**
+   * Sends the agent the desired state of its switch, now and on every connection, with the P4 program that the specification
+   * names by its hash.
+   */
+  setDesiredSwitch(id: string, spec: SwitchSpec, program?: P4ProgramFiles): void;
   /** Throws if the agent is away or refuses. */
   traces(id: string, method: 'arm_traces' | 'read_traces', params: Record<string, unknown>): Promise<PacketTraces>;
+  /** Throws if the agent is away or refuses. */
+  program(id: string, method: 'read_program' | 'read_cells', params: Record<string, unknown>): Promise<unknown>;
   /** Called with the switch or server whose connection or report has changed. */
   onChange(listener: (id: string) => void): void;
 }

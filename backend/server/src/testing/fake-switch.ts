@@ -4,6 +4,7 @@ import {
   type AgentMessage,
   API_PREFIX,
   type ObservedSwitch,
+  type P4ProgramFiles,
   ServerMessage,
   type SwitchAbilities,
   type SwitchSpec,
@@ -15,6 +16,8 @@ import { until } from './wait.js';
 /** Speaks the protocol of a switch's agent. Converges immediately unless `hold` is set. */
 export class FakeSwitch {
   readonly told: SwitchSpec[] = [];
+  /** The P4 program that came with its latest spec. */
+  program: P4ProgramFiles | null = null;
   credential = randomBytes(32).toString('base64url');
   hold = false;
   /** What it reports from its next connection on. */
@@ -69,6 +72,7 @@ export class FakeSwitch {
       if (message.type === 'welcome') welcomed = true;
       else if (message.type === 'switch-desired') {
         this.told.push(message.spec);
+        this.program = message.program ?? null;
         if (!this.hold) this.reach();
       } else if (message.type === 'call') this.reply(message);
     });

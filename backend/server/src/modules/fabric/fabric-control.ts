@@ -5,13 +5,14 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import type { FabricRule, FabricSpec, SwitchNode, SwitchSpec } from '@orrery/contract';
+import type { FabricRule, FabricSpec, FieldError, Infrastructure, SwitchNode, SwitchSpec } from '@orrery/contract';
 import { lowerFabric, sameContent } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { Mutex } from '../../platform/mutex.js';
+import { conflict } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import {
   type FabricDriver,
@@ -22,9 +23,11 @@ import {
 } from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { abilitiesOf, formerDriver, SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { SWITCH_PROGRAMS, type SwitchPrograms } from '../../ports/switch-programs.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { carriersOf } from './carriers.js';
 import { FabricStore, NO_FABRIC, type StoredFabric } from './fabric-store.js';
+import { ownProgramSpecs } from './own-program-specs.js';
 
 const BACKOFF = { firstMs: 1000, mostMs: 1000 };
 const DEADLINE_MS = 30_000;
@@ -57,6 +60,7 @@ export class FabricControl
     @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(TWIN) private readonly twin: TwinView,
+    @Inject(SWITCH_PROGRAMS) private readonly programs: SwitchPrograms,
   ) {
     this.store = new FabricStore(store);
     this.loop = loops.add({
@@ -78,6 +82,8 @@ export class FabricControl
   onApplicationBootstrap(): void {
     this.tellSwitches();
     this.infrastructure.onChange(() => this.loop.wake());
+    this.programs.onChange(() => this.loop.wake());
+    this.infrastructure.checkBy(async (next) => this.programsInTheWay(next));
     this.fleet.onChange(() => {
       const abilities = JSON.stringify([...this.abilitiesOf()]);
       if (abilities !== this.abilities) this.loop.wake();
@@ -160,8 +166,9 @@ export class FabricControl
       this.abilities = JSON.stringify([...abilities]);
       const { switches, faults } = lowerFabric(this.infrastructure.current.infrastructure, abilities, wanted.rules);
       this.faults = faults;
+      const all = new Map([...switches, ...ownProgramSpecs(this.infrastructure.current.infrastructure, this.programs)]);
       if (faults.length === 0) {
-        const next = { rules: wanted, ...numbered(this.told, switches, Date.now()) };
+        const next = { rules: wanted, ...numbered(this.told, all, Date.now()) };
         if (!sameContent(next, this.told)) await this.store.write(next);
         this.told = next;
         this.tellSwitches();
@@ -181,12 +188,31 @@ export class FabricControl
       (id) => this.told.switches[id]?.generation !== before[id]?.generation,
     );
     if (changed.length === 0) return;
-    const why = 'the infrastructure or the abilities of a switch changed';
+    const why = 'the infrastructure, the abilities of a switch or the entries of a P4 program changed';
     decide({ subject, what: `Tell ${changed.join(', ')}`, why, inputs });
   }
 
+  /** Throws 409 where a switch that is to run a program of its own carries a chain. */
+  private programsInTheWay({ switches }: Infrastructure): readonly FieldError[] {
+    const carried = switches.flatMap(({ id, program }, index): FieldError[] => {
+      const chains = program === undefined ? [] : this.chainsOf(id);
+      const detail = `${id} carries ${chains.join(', ')}, which a P4 program of its own does not`;
+      return chains.length > 0 ? [{ pointer: `/switches/${index}/program`, detail, code: 'in-use' }] : [];
+    });
+    if (carried.length > 0) throw conflict('A switch that carries chains cannot run a P4 program of its own.', carried);
+    return [];
+  }
+
+  private chainsOf(id: string): string[] {
+    const chains = new Set(this.rules.flatMap(({ chain_id }) => chain_id ?? []));
+    return [...chains].filter((chain) => this.carries(id, chain));
+  }
+
   private tellSwitches(): void {
-    for (const [id, spec] of Object.entries(this.told.switches)) this.fleet.setDesiredSwitch(id, spec);
+    for (const [id, spec] of Object.entries(this.told.switches)) {
+      const files = spec.program?.hash ? this.programs.filesOf(spec.program.hash) : null;
+      this.fleet.setDesiredSwitch(id, spec, files ?? undefined);
+    }
   }
 
   private abilitiesOf() {

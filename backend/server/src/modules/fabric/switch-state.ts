@@ -16,15 +16,15 @@ export function plannedOf(
   node: SwitchNode,
   description: SwitchDescription | null,
 ): NonNullable<SwitchState['planned']> {
-  const { generation, entries, groups } = spec;
+  const { generation, entries, groups, program } = spec;
   const abilities = description?.abilities;
   const used = new Map<string, number>();
   for (const { table } of entries) used.set(table, (used.get(table) ?? 0) + 1);
   return {
     generation,
-    entries: entries.length,
+    entries: program ? program.entries.length : entries.length,
     available: availableEntries(node.table_entries, abilities?.entries ?? null),
-    groups: groups.length,
+    groups: program ? program.groups.length : groups.length,
     tables: SWITCH_TABLES.map((table) => ({
       table,
       entries: used.get(table) ?? 0,

@@ -92,12 +92,13 @@ export class SwitchesController {
   }
 
   private stateOf(node: SwitchNode): SwitchState {
-    const { id, origin } = node;
+    const { id, origin, program } = node;
     const spec = this.control.specOf(id);
     const description = this.fleet.switchDescription(id);
     return {
       id,
       origin,
+      ...(program !== undefined && { program }),
       connected: this.fleet.isConnected(id),
       description,
       planned: spec && plannedOf(spec, node, description),

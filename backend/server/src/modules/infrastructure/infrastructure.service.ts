@@ -140,7 +140,7 @@ export class InfrastructureService implements InfrastructureStore, OnModuleInit 
     for (const listener of this.listeners) listener();
   }
 
-  private requireUnused({ servers, hosts }: Infrastructure): void {
+  private requireUnused({ servers, hosts, switches, links }: Infrastructure): void {
     const lost = (needed: ReadonlySet<string>, offered: readonly { id: string }[]) =>
       [...needed].filter((name) => !offered.some(({ id }) => id === name));
     const carries = (pointer: string, detail: string): FieldError => ({ pointer, detail, code: 'in-use' });
@@ -151,6 +151,15 @@ export class InfrastructureService implements InfrastructureStore, OnModuleInit 
       ),
     ];
     if (blocked.length > 0) throw conflict('Resources of deployed chains cannot be removed.', blocked);
+    const inUse = new Set([...this.view.serversInUse(), ...this.view.hostsInUse()]);
+    const programmed = switches.flatMap(({ id, program }, index) => {
+      const ends = program === undefined ? [] : links.flatMap(({ a, b }) => [[a, b] as const, [b, a] as const]);
+      const node = ends.find(([near, far]) => near.node === id && inUse.has(far.node))?.[1].node;
+      const detail = `${node} at ${id} belongs to a deployed chain, which a P4 program of its own does not carry`;
+      return node === undefined ? [] : [carries(`/switches/${index}/program`, detail)];
+    });
+    if (programmed.length > 0)
+      throw conflict('A switch that carries chains cannot run a P4 program of its own.', programmed);
   }
 }
 

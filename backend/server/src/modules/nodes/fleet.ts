@@ -16,6 +16,7 @@ import {
   type ObservedApplications,
   type ObservedSwitch,
   type Origin,
+  type P4ProgramFiles,
   PacketTraces,
   type SwitchAbilities,
   type SwitchDescription,
@@ -205,8 +206,8 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     this.desire(node, { type: 'desired', spec });
   }
 
-  setDesiredSwitch(id: string, spec: SwitchSpec): void {
-    this.desire(id, { type: 'switch-desired', spec });
+  setDesiredSwitch(id: string, spec: SwitchSpec, program?: P4ProgramFiles): void {
+    this.desire(id, { type: 'switch-desired', spec, ...(program && { program }) });
   }
 
   private desire(node: string, desired: DesiredMessage): void {
@@ -249,6 +250,10 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     const answer = PacketTraces.safeParse(await this.call(id, method, id, params));
     if (!answer.success) throw new ProblemError(502, `The agent of ${id} sent traces that cannot be read.`);
     return answer.data;
+  }
+
+  program(id: string, method: 'read_program' | 'read_cells', params: Record<string, unknown>): Promise<unknown> {
+    return this.call(id, method, id, params);
   }
 
   issueJoinToken(node: string, actor: string): Promise<JoinToken> {

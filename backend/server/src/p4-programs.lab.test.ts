@@ -1,0 +1,176 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Infrastructure } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RACK } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const EXAMPLES = join(ROOT, 'twin/p4/examples');
+const P4_SWITCH = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
+const needed = [
+  join(ROOT, 'agents/node/dist/agent.mjs'),
+  join(ROOT, 'agents/node/generated/p4runtime.json'),
+  P4_SWITCH,
+  '/usr/share/openvswitch/vswitch.ovsschema',
+].filter((path) => !existsSync(path));
+const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+/** Several times what a quiet machine needs. */
+const LIMIT_MS = 180_000;
+
+const link = (host: string, port: string) => ({
+  id: `${host}-lab`,
+  a: { node: host, port: 'eth0' },
+  b: { node: 'lab', port },
+  bandwidth_bps: 1e8,
+});
+const host = (id: string, address: string, mac: string) => ({
+  id,
+  origin: 'twin',
+  role: 'client',
+  addresses: [{ address }],
+  mac,
+});
+/** One P4 switch with two hosts. */
+const lab = (program: string | undefined) =>
+  Infrastructure.parse({
+    name: 'lab',
+    servers: [],
+    switches: [{ ...RACK.switches[0]!, id: 'lab', driver: 'p4', ...(program && { program }) }],
+    hosts: [host('left', '10.9.1.1', '02:00:0a:09:01:01'), host('right', '10.9.2.1', '02:00:0a:09:02:01')],
+    links: [link('left', 'p1'), link('right', 'p2')],
+  });
+const params = { id: 'lab' };
+
+describe.skipIf(missing)(`a P4 program of a user in the twin${missing ? ` (${missing})` : ''}`, () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    const env = {
+      ORRERY_TWIN: 'on',
+      ORRERY_TWIND: join(ROOT, 'twin/bin/twin-launcher'),
+      ORRERY_STEP_TIMEOUT_MS: '20000',
+      ORRERY_AGENT_STALE_MS: '5000',
+    };
+    server = await TestServer.start({ env });
+  });
+  afterEach(() => server.stop());
+
+  /** Probes from one host to the other, back and forth, for a second each until all of a second arrive. */
+  async function allArrive(): Promise<void> {
+    await until(
+      'a second of probes all arrive',
+      async () => {
+        const config = { to: 'right', rate_per_s: 50, duration_s: 1 };
+        await server.api.call('createApplication', { body: { id: 'probe', kind: 'probe', node: 'left', config } });
+        const status = async () => (await server.api.call('getApplication', { params: { id: 'probe' } })).status;
+        await until('the probes end', async () => (await status()).state === 'completed', 20_000);
+        const { metrics } = await status();
+        const of = (name: string) => metrics.find((metric) => metric.name === name)?.value ?? 0;
+        await server.api.request('deleteApplication', { params: { id: 'probe' } });
+        return of('sent') > 10 && of('received') === of('sent');
+      },
+      60_000,
+    );
+  }
+
+  const switchPid = () =>
+    readdirSync('/proc').find((pid) => {
+      if (!/^\d+$/.test(pid)) return false;
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+        return command.startsWith(`${P4_SWITCH}\0`) && command.includes(server.scratch.path);
+      } catch {
+        return false;
+      }
+    });
+
+  const runs = (hash: string) =>
+    until(
+      'the switch runs the program',
+      async () => {
+        const answer = await server.api.request('readP4Tables', { params });
+        return answer.status === 200 && (answer.body as { hash: string }).hash === hash;
+      },
+      60_000,
+    );
+
+  it(
+    'routes between hosts by the entries of its user, leaves traces, and is there again after the switch was killed',
+    async () => {
+      const upload = {
+        name: 'mine',
+        title: 'Mine',
+        bmv2_json: readFileSync(join(EXAMPLES, 'ipv4-router.json'), 'utf8'),
+        p4info: readFileSync(join(EXAMPLES, 'ipv4-router.p4info.txtpb'), 'utf8'),
+      };
+      const { hash } = await server.api.call('createP4Program', { body: upload });
+      await server.api.call('putInfrastructure', { body: lab('mine') });
+      await runs(hash);
+      const route = (address: string, mac: string, port: string) => ({
+        table: 'routes',
+        match: { dst_addr: address },
+        action: 'forward',
+        params: { next_hop: mac, port },
+      });
+      const entries = [
+        route('10.9.1.0/24', '02:00:0a:09:01:01', 'p1'),
+        route('10.9.2.0/24', '02:00:0a:09:02:01', 'p2'),
+      ];
+      await server.api.call('putP4Entries', { params, body: { entries } });
+      const echo = { id: 'echo', kind: 'probe-server', node: 'right', config: {} };
+      await server.api.call('createApplication', { body: echo });
+      await allArrive();
+      const counted = await server.api.call('readP4Tables', { params });
+      expect(counted.entries).toHaveLength(2);
+      for (const { packets, own } of counted.entries) expect([own, packets! > 10]).toEqual([true, true]);
+
+      await server.api.call('armTraces', { params, body: { count: 2, port: 'p1' } });
+      await allArrive();
+      const { traces } = await server.api.call('listTraces', { params, query: {} });
+      expect(traces).toHaveLength(2);
+      for (const { steps } of traces) {
+        expect(steps).toContainEqual(
+          expect.objectContaining({ step: 'table_lookup', table: 'Router.routes', hit: true }),
+        );
+        expect(steps).toContainEqual(expect.objectContaining({ step: 'sent', port: 'p2' }));
+      }
+
+      const before = switchPid()!;
+      process.kill(Number(before), 'SIGKILL');
+      await until('another process', () => switchPid() !== undefined && switchPid() !== before, 30_000);
+      await allArrive();
+      await runs(hash);
+
+      const broken = { ...upload, name: 'broken', bmv2_json: upload.bmv2_json.replaceAll('"csum16"', '"no_such_sum"') };
+      await server.api.call('createP4Program', { body: broken });
+      await server.api.call('putInfrastructure', { body: lab('broken') });
+      const refused = await until(
+        'the refusal',
+        async () => {
+          const { observed } = await server.api.call('getSwitch', { params });
+          return observed?.state === 'failed' ? observed.error : null;
+        },
+        30_000,
+      );
+      expect(refused).toMatch(/the P4 program broken is refused: .*no_such_sum/);
+      await allArrive();
+
+      await server.api.call('putInfrastructure', { body: lab(undefined) });
+      await until(
+        'the fabric has the switch again',
+        async () => {
+          const { observed, planned } = await server.api.call('getSwitch', { params });
+          return (
+            observed?.state === 'converged' &&
+            observed.generation === planned?.generation &&
+            (observed.entries ?? 0) > 0
+          );
+        },
+        30_000,
+      );
+      await allArrive();
+    },
+    LIMIT_MS,
+  );
+});

@@ -1,0 +1,278 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Infrastructure, type P4Entries, type P4Reading, Problem } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ApiClient } from './testing/client.js';
+import { monitorChain, RACK } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const EXAMPLES = resolve(import.meta.dirname, '../../../twin/p4/examples');
+const read = (file: string) => readFileSync(resolve(EXAMPLES, file), 'utf8');
+const UPLOAD = {
+  name: 'mine',
+  title: 'A router of mine',
+  bmv2_json: read('ipv4-router.json'),
+  p4info: read('ipv4-router.p4info.txtpb'),
+};
+
+/** The rack, and a switch `lab` with two hosts of its own, which runs a program. */
+function rackWith(program: string | undefined, of = 'lab', driver: 'p4' | 'ovs' = 'p4'): Infrastructure {
+  const host = (n: number) => ({
+    id: `lab-${n}`,
+    origin: 'twin' as const,
+    role: 'client' as const,
+    addresses: [{ address: `10.9.0.${n}` }],
+    mac: `02:00:0a:09:00:0${n}`,
+  });
+  const lab = {
+    id: 'lab',
+    origin: 'twin' as const,
+    driver: 'ovs' as const,
+    ports: 8,
+    table_entries: 1024,
+    actions: [],
+  };
+  const link = (n: number) => ({
+    id: `lab-${n}-lab`,
+    a: { node: `lab-${n}`, port: 'eth0' },
+    b: { node: 'lab', port: `p${n}` },
+    bandwidth_bps: 1e8,
+  });
+  return Infrastructure.parse({
+    ...RACK,
+    switches: [...RACK.switches, lab].map((one) => (one.id === of && program ? { ...one, driver, program } : one)),
+    hosts: [...RACK.hosts, host(1), host(2)],
+    links: [...RACK.links, link(1), link(2)],
+  });
+}
+
+const route = (n: number) => ({
+  table: 'routes',
+  match: { dst_addr: `10.9.0.${n}/32` },
+  action: 'forward',
+  params: { next_hop: `02:00:0a:09:00:0${n}`, port: `p${n}` },
+});
+const entriesOf = (...numbers: number[]): P4Entries => ({
+  entries: numbers.map(route),
+  default_actions: [],
+  groups: [],
+});
+
+let server: TestServer;
+let api: ApiClient;
+beforeEach(async () => {
+  server = await TestServer.start({ twin: true });
+  ({ api } = server);
+});
+afterEach(() => server.stop());
+
+async function refusal(
+  answer: Promise<{ status: number; body: unknown }>,
+): Promise<{ status: number; problem: Problem }> {
+  const { status, body } = await answer;
+  return { status, problem: Problem.parse(body) };
+}
+const put = (body: Infrastructure) => api.request('putInfrastructure', { body: JSON.stringify(body) });
+const lab = { params: { id: 'lab' } };
+const told = () => server.switches.get('lab')!.spec;
+
+describe('P4 programs', () => {
+  it('are examples and uploads, with what their P4Info says', async () => {
+    const before = (await api.call('listP4Programs')).items;
+    expect(before.map(({ name, example }) => [name, example])).toEqual([
+      ['flow-counter', true],
+      ['ipv4-router', true],
+      ['l2-switch', true],
+    ]);
+    const created = await api.call('createP4Program', { body: UPLOAD });
+    expect(created).toMatchObject({ name: 'mine', example: false, switches: [], by: expect.any(String) });
+    expect(created.content).toEqual(before.find(({ name }) => name === 'ipv4-router')!.content);
+    const { bmv2_json, p4info, hash } = await api.call('downloadP4Program', { params: { id: 'mine' } });
+    expect({ bmv2_json, p4info, hash }).toEqual({
+      bmv2_json: UPLOAD.bmv2_json,
+      p4info: UPLOAD.p4info,
+      hash: created.hash,
+    });
+    const again = await refusal(api.request('createP4Program', { body: JSON.stringify(UPLOAD) }));
+    expect(again).toMatchObject({ status: 409, problem: { errors: [{ pointer: '/name' }] } });
+    await api.call('deleteP4Program', { params: { id: 'mine' } });
+    expect((await api.request('getP4Program', { params: { id: 'mine' } })).status).toBe(404);
+    expect((await api.request('deleteP4Program', { params: { id: 'l2-switch' } })).status).toBe(409);
+    const { items: events } = await api.call('listEvents', { query: { limit: 100 } });
+    expect(events.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['p4-program.created', 'p4-program.deleted']),
+    );
+  });
+
+  it('are refused with the field that is wrong, and where they are too large', async () => {
+    const upload = (change: object) =>
+      refusal(api.request('createP4Program', { body: JSON.stringify({ ...UPLOAD, ...change }) }));
+    const wrong = await upload({ p4info: 'tables { preamble { id: 1 name: "t" } }' });
+    expect(wrong).toMatchObject({ status: 422, problem: { errors: [{ pointer: '/p4info' }] } });
+    expect(await upload({ bmv2_json: '{}' })).toMatchObject({
+      status: 422,
+      problem: { errors: [{ pointer: '/bmv2_json' }] },
+    });
+    expect(await upload({ name: 'Mine' })).toMatchObject({ status: 422, problem: { errors: [{ pointer: '/name' }] } });
+    const large = await upload({ bmv2_json: `${UPLOAD.bmv2_json}${' '.repeat(4 * 1024 * 1024)}` });
+    expect(large).toMatchObject({ status: 422, problem: { errors: [{ pointer: '/bmv2_json' }] } });
+    const vast = await upload({ bmv2_json: ' '.repeat(11 * 1024 * 1024) });
+    expect(vast.status).toBe(413);
+    const fits = `${UPLOAD.bmv2_json}${' '.repeat(3 * 1024 * 1024)}`;
+    expect(
+      (await api.request('createP4Program', { body: JSON.stringify({ ...UPLOAD, bmv2_json: fits }) })).status,
+    ).toBe(201);
+  });
+
+  it('are uploaded by designers, their entries changed by operators, and seen by viewers', async () => {
+    await server.bringUp(rackWith('ipv4-router'));
+    const [viewer, operator, designer] = await Promise.all([
+      server.session('viewer'),
+      server.session('operator'),
+      server.session('designer'),
+    ]);
+    const body = JSON.stringify(UPLOAD);
+    const entries = JSON.stringify(entriesOf(1));
+    expect((await operator.request('createP4Program', { body })).status).toBe(403);
+    expect((await designer.request('createP4Program', { body })).status).toBe(201);
+    expect((await viewer.request('putP4Entries', { ...lab, body: entries })).status).toBe(403);
+    expect((await operator.request('putP4Entries', { ...lab, body: entries })).status).toBe(200);
+    expect((await viewer.request('getP4Entries', lab)).status).toBe(200);
+    expect((await viewer.request('listP4Programs')).status).toBe(200);
+  });
+});
+
+describe('a switch with a program of its own', () => {
+  it('is told the program and its entries, and nothing of the fabric', async () => {
+    await api.call('createP4Program', { body: UPLOAD });
+    await server.bringUp(rackWith('mine'));
+    const { hash } = await api.call('getP4Program', { params: { id: 'mine' } });
+    await until('the program is told', () => told()?.program?.hash === hash);
+    expect(told()).toMatchObject({ entries: [], groups: [], program: { name: 'mine', entries: [] } });
+    expect(told()!.ports.map(({ name, neighbour }) => [name, neighbour])).toEqual([
+      ['p1', 'lab-1'],
+      ['p2', 'lab-2'],
+    ]);
+    expect(server.switches.get('lab')!.program).toEqual({ hash, bmv2_json: UPLOAD.bmv2_json, p4info: UPLOAD.p4info });
+    for (const [id, { spec }] of server.switches) if (id !== 'lab') expect(spec!.program).toBeUndefined();
+
+    await api.call('putP4Entries', { ...lab, body: entriesOf(1, 2) });
+    await until('the entries are told', () => told()?.program?.entries.length === 2);
+    expect(await api.call('getP4Entries', lab)).toEqual(entriesOf(1, 2));
+    const { items: events } = await api.call('listEvents', { query: { limit: 100 } });
+    const changed = events.find(({ type }) => type === 'switch.entries-changed');
+    expect(changed).toMatchObject({ subject: 'lab', data: { program: 'mine', entries: 2 } });
+    expect((changed!.data as { added: string[] }).added).toEqual([
+      'routes dst_addr=10.9.0.1/32: forward(next_hop=02:00:0a:09:00:01 port=p1)',
+      'routes dst_addr=10.9.0.2/32: forward(next_hop=02:00:0a:09:00:02 port=p2)',
+    ]);
+
+    const inUse = await refusal(api.request('deleteP4Program', { params: { id: 'mine' } }));
+    expect(inUse).toMatchObject({ status: 409, problem: { errors: [{ detail: 'lab runs it' }] } });
+    await api.call('putInfrastructure', { body: rackWith(undefined) });
+    await until('the switch is of the fabric again', () => told()!.program === undefined && told()!.entries.length > 0);
+    expect((await api.request('getP4Entries', lab)).status).toBe(409);
+  });
+
+  it('has its entries again after a restart of the server, and when it comes back to its program', async () => {
+    await server.bringUp(rackWith('ipv4-router'));
+    await api.call('putP4Entries', { ...lab, body: entriesOf(1) });
+    await api.call('putInfrastructure', { body: rackWith('flow-counter') });
+    expect(await api.call('getP4Entries', lab)).toEqual(entriesOf());
+    await api.call('putInfrastructure', { body: rackWith('ipv4-router') });
+    expect(await api.call('getP4Entries', lab)).toEqual(entriesOf(1));
+    const { scratch } = server;
+    const agent = server.switches.get('lab')!;
+    const { credential } = agent;
+    await server.pause();
+    server = await TestServer.start({ twin: true }, scratch);
+    ({ api } = server);
+    expect(await api.call('getP4Entries', lab)).toEqual(entriesOf(1));
+    const { FakeSwitch } = await import('./testing/fake-switch.js');
+    const back = new FakeSwitch(server.running.url, 'lab', null);
+    back.credential = credential;
+    server.switches.set('lab', back);
+    await back.connect();
+    await until('the entries are told again', () => back.spec?.program?.entries.length === 1);
+    expect(back.program?.bmv2_json).toBe(UPLOAD.bmv2_json);
+  });
+
+  it('takes only entries that fit the program, which nobody else has changed', async () => {
+    await server.bringUp(rackWith('ipv4-router'));
+    const { headers } = await api.request('getP4Entries', lab);
+    const etag = headers.get('etag')!;
+    const attempt = (content: unknown, ifMatch: string) =>
+      refusal(api.request('putP4Entries', { ...lab, body: JSON.stringify(content), headers: { 'if-match': ifMatch } }));
+    const wrong = { ...entriesOf(1), entries: [{ ...route(1), params: { next_hop: '1', port: 'p7' } }] };
+    expect(await attempt(wrong, etag)).toMatchObject({
+      status: 422,
+      problem: { errors: [{ pointer: '/entries/0/params/port', detail: 'the switch has no port p7' }] },
+    });
+    expect(
+      (await api.request('putP4Entries', { ...lab, body: JSON.stringify(entriesOf(1)), withoutIfMatch: true })).status,
+    ).toBe(428);
+    await api.call('putP4Entries', { ...lab, body: entriesOf(1) });
+    expect((await attempt(entriesOf(2), etag)).status).toBe(412);
+    expect(await api.call('getP4Entries', lab)).toEqual(entriesOf(1));
+  });
+
+  it('gives what its tables hold, its cells, and the example entries of its hosts', async () => {
+    await server.bringUp(rackWith('ipv4-router'));
+    const agent = server.switches.get('lab')!;
+    const reading: P4Reading = {
+      hash: (await api.call('getP4Program', { params: { id: 'ipv4-router' } })).hash,
+      entries: [{ ...route(1), packets: 3, bytes: 300, own: false }],
+      left_out: 0,
+      default_actions: [],
+      groups: [],
+    };
+    agent.answer = (method, params) =>
+      method === 'read_program' ? reading : { cells: [{ index: params.from, packets: 1, bytes: 2 }] };
+    expect(await api.call('readP4Tables', lab)).toEqual(reading);
+    const query = { kind: 'counter', name: 'c', from: 4 };
+    expect(await api.call('readP4Cells', { ...lab, query })).toEqual({ cells: [{ index: 4, packets: 1, bytes: 2 }] });
+    agent.answer = () => ({ entries: 'none' });
+    expect((await api.request('readP4Tables', lab)).status).toBe(502);
+    const example = await api.call('getExampleP4Entries', lab);
+    expect(example.entries.map(({ match, params }) => [match.dst_addr, params.port, params.next_hop])).toEqual([
+      ['10.9.0.1/32', 'p1', '02:00:0a:09:00:01'],
+      ['10.9.0.2/32', 'p2', '02:00:0a:09:00:02'],
+    ]);
+    for (const name of ['l2-switch', 'flow-counter', 'ipv4-router']) {
+      await api.call('putInfrastructure', { body: rackWith(name) });
+      await api.call('putP4Entries', { ...lab, body: await api.call('getExampleP4Entries', lab) });
+    }
+  });
+
+  it('is refused where there is no such program, on Open vSwitch, and where a chain is carried', async () => {
+    const wrong = await refusal(put(rackWith('none')));
+    const at = `/switches/${RACK.switches.length}/program`;
+    expect(wrong).toMatchObject({ status: 422, problem: { errors: [{ pointer: at }] } });
+    expect(wrong.problem.detail).toContain(
+      'there is no P4 program "none"; there are flow-counter, ipv4-router, l2-switch',
+    );
+    const ovs = await refusal(put(rackWith('ipv4-router', 'lab', 'ovs')));
+    expect(ovs.problem.errors).toMatchObject([{ pointer: at, code: 'not-programmable' }]);
+
+    await server.bringUp(rackWith(undefined));
+    const { id } = await api.call('createChain', { body: monitorChain('web') });
+    const operation = await api.call('createDeployment', { body: { chain_id: id } });
+    expect((await server.finished(operation.id)).state).toBe('COMPLETED');
+    const carrier = [...server.switches.values()].find(({ rules }) => rules.length > 0)!.node;
+    const carried = await refusal(put(rackWith('ipv4-router', carrier)));
+    expect(carried).toMatchObject({ status: 409 });
+    expect(carried.problem.errors![0]!.detail).toMatch(
+      new RegExp(`${carrier}.*which a P4 program of its own does not carry`),
+    );
+    await api.call('deleteDeployment', { params: { chain_id: id } });
+    await until(
+      'the chain is gone',
+      async () => (await api.call('getChain', { params: { id } })).deployment_state === 'none',
+    );
+    expect((await put(rackWith('ipv4-router', carrier))).status).toBe(200);
+
+    const plan = await api.request('createPlan', { body: JSON.stringify({ chains: [{ chain_id: id }] }) });
+    expect(plan.body).toMatchObject({ feasible: false, conflicts: [{ constraint: 'switch-program', where: carrier }] });
+  });
+});

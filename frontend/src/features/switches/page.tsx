@@ -7,6 +7,7 @@ import { useTableAddress } from '../../shared/table/table-settings.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useSetUrlParams, useUrlParam } from '../../shared/ui/url-state.js';
+import { P4Programs } from './p4/programs.js';
 import { SWITCH_COLUMNS } from './switch-columns.js';
 import { SwitchView } from './switch-view.js';
 
@@ -51,6 +52,7 @@ export function Component() {
           />
         </Panel>
         {selected && <SwitchView key={selected.id} state={selected} />}
+        <P4Programs />
       </PageBody>
     </>
   );

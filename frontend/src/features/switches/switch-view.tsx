@@ -6,24 +6,28 @@ import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { useSetUrlParams, useUrlParam } from '../../shared/ui/url-state.js';
 import { Abilities } from './abilities.js';
 import { EntryTable } from './entry-table.js';
+import { ProgramView } from './p4/program-view.js';
 import { PacketTraces } from './packet-traces.js';
 import { RuleTable } from './rule-table.js';
-
-type View = 'rules' | 'entries' | 'traces' | 'abilities';
 
 /** One switch: rules and entries with their counters, and what it can do. */
 export function SwitchView({ state }: { readonly state: SwitchState }) {
   const [wanted, show] = useUrlParam('view');
   const setParams = useSetUrlParams();
-  const views: Record<View, { title: string; view: ReactNode }> = {
-    rules: {
-      title: 'Rules',
-      view: <RuleTable switchId={state.id} onSelect={(rule) => setParams({ rule, view: 'entries' })} />,
-    },
-    entries: { title: 'Entries', view: <EntryTable switchId={state.id} /> },
+  const views: Record<string, { title: string; view: ReactNode }> = {
+    ...(state.program === undefined
+      ? {
+          rules: {
+            title: 'Rules',
+            view: <RuleTable switchId={state.id} onSelect={(rule) => setParams({ rule, view: 'entries' })} />,
+          },
+          entries: { title: 'Entries', view: <EntryTable switchId={state.id} /> },
+        }
+      : { program: { title: 'Program', view: <ProgramView state={state} name={state.program} /> } }),
     traces: { title: 'Packet traces', view: <PacketTraces state={state} /> },
     abilities: { title: 'Abilities and ports', view: <Abilities state={state} /> },
   };
+  const first = state.program === undefined ? 'rules' : 'program';
   const counted = state.counted_ms !== null && (
     <span className="muted">
       counted <RelativeTime t_ms={state.counted_ms} />
@@ -34,8 +38,8 @@ export function SwitchView({ state }: { readonly state: SwitchState }) {
       <PageTabs
         label={`Views of ${state.id}`}
         tabs={views}
-        shown={wanted in views ? (wanted as View) : 'rules'}
-        onShow={(next) => show(next === 'rules' ? null : next)}
+        shown={wanted in views ? wanted : first}
+        onShow={(next) => show(next === first ? null : next)}
       />
     </Panel>
   );

@@ -59,6 +59,7 @@ function unchangedMs(list: object, read_ms: number): number {
   return Math.min(Math.max(read_ms - first_ms, 1000), 10_000);
 }
 export const useNodes = () => useList('listNodes', 'nodes');
+export const useP4Programs = () => useList('listP4Programs', 'p4-programs');
 /** Counters and installed entries change without an event. */
 export const useSwitches = () => useList('listSwitches', 'switches', 2000);
 export const useSwitchRules = (id: string) =>

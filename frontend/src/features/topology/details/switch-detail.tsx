@@ -12,6 +12,7 @@ import { agentFacts } from './agent-facts.js';
 import { DriverChoice } from './driver-choice.js';
 import { LinkList, LinkRates, linksOf, receivedKey } from './links-of-node.js';
 import { originFact } from './origin-fact.js';
+import { ProgramChoice } from './program-choice.js';
 
 interface SwitchDetailProps {
   readonly node: SceneNode;
@@ -36,6 +37,19 @@ export function SwitchDetail({ node, status, scene, onSelect }: SwitchDetailProp
               node.subtitle
             ),
           ],
+          ...(defined?.origin === 'twin' && defined.driver !== 'ovs'
+            ? [
+                [
+                  'P4 program',
+                  <ProgramChoice
+                    key={defined.program ?? ''}
+                    id={node.id}
+                    title={node.title}
+                    program={defined.program ?? null}
+                  />,
+                ] as const,
+              ]
+            : []),
           ...(state ? tableFacts(state) : []),
           ...agentFacts(status),
           originFact(node.origin),

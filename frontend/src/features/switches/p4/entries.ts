@@ -1,0 +1,99 @@
+import type { P4Content, P4Entries, P4Entry, P4Reading } from '@orrery/contract';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { callFull } from '../../../shared/api/client.js';
+
+export type P4Table = P4Content['tables'][number];
+
+const POLL_MS = 2000;
+
+/** What the tables of a switch hold; read while it is looked at. */
+export function useP4Tables(id: string, connected: boolean) {
+  return useQuery({
+    queryKey: ['p4-entries', id, 'tables'],
+    enabled: connected,
+    refetchInterval: POLL_MS,
+    retry: false,
+    queryFn: async ({ signal }) => (await callFull('readP4Tables', { params: { id } }, { signal })).data,
+  });
+}
+
+/** What Orrery keeps in the tables of a switch. */
+export function useP4Entries(id: string) {
+  return useQuery({
+    queryKey: ['p4-entries', id, 'kept'],
+    queryFn: async ({ signal }) => (await callFull('getP4Entries', { params: { id } }, { signal })).data,
+  });
+}
+
+/** Changes the entries as they are now: nothing that somebody else changed meanwhile is lost. */
+export function useChangeEntries(id: string) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async (change: (content: P4Entries) => P4Entries) => {
+      const { data, etag } = await callFull('getP4Entries', { params: { id } });
+      const body = change(data);
+      return callFull('putP4Entries', { params: { id }, body }, etag ? { ifMatch: etag } : {});
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['p4-entries', id] }),
+  });
+}
+
+export async function exampleEntries(id: string): Promise<P4Entries> {
+  return (await callFull('getExampleP4Entries', { params: { id } })).data;
+}
+
+/** An entry as a row: kept, installed, or both. */
+export interface Row {
+  readonly key: string;
+  readonly entry: P4Entry;
+  readonly packets: number | null;
+  readonly bytes: number | null;
+  readonly state: 'installed' | 'waits' | 'foreign';
+}
+
+/** Of one table: entries that Orrery keeps, with their counters where the switch has them, and those of others. */
+export function rowsOf(table: P4Table, kept: P4Entries | undefined, reading: P4Reading | undefined): Row[] {
+  const isOf = ({ table: name }: { table: string }) => name === table.name || table.name.endsWith(`.${name}`);
+  const installed = reading?.entries.filter(isOf) ?? [];
+  const found = new Map(installed.map((one) => [keyOf(one), one]));
+  const own = (kept?.entries.filter(isOf) ?? []).map((entry): Row => {
+    const there = found.get(keyOf(entry));
+    const { packets = null, bytes = null } = there ?? {};
+    return { key: keyOf(entry), entry, packets, bytes, state: there ? 'installed' : 'waits' };
+  });
+  const foreign = installed.flatMap(({ packets, bytes, own: isOwn, ...entry }): Row[] =>
+    isOwn ? [] : [{ key: `other ${keyOf(entry)}`, entry, packets, bytes, state: 'foreign' }],
+  );
+  return [...own, ...foreign];
+}
+
+/** The same for entries that match the same packets, as they are written. */
+export function keyOf({ table, match, priority }: Pick<P4Entry, 'table' | 'match' | 'priority'>): string {
+  return JSON.stringify([table.split('.').at(-1), Object.entries(match).sort(), priority ?? 0]);
+}
+
+export const listText = (values: Readonly<Record<string, string>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+
+export const needsPriority = ({ fields }: P4Table): boolean =>
+  fields.some(({ match }) => match === 'ternary' || match === 'range' || match === 'optional');
+
+/** How a value of a key is written, by its kind of match. */
+export const MATCH_HINTS: Readonly<Record<P4Table['fields'][number]['match'], string>> = {
+  exact: 'a value',
+  lpm: 'value/length; empty: every value',
+  ternary: 'value, value/length or value&&&mask; empty: every value',
+  range: 'low..high or a value; empty: every value',
+  optional: 'a value; empty: every value',
+};
+
+/** What a value of so many bits can be besides a number. */
+export const widthText = (bits: number): string =>
+  ({
+    9: 'a port by its name or number',
+    32: '32 bits, or 10.0.0.1',
+    48: '48 bits, or a MAC address',
+    128: '128 bits, or an IPv6 address',
+  })[bits] ?? `${bits} ${bits === 1 ? 'bit' : 'bits'}`;

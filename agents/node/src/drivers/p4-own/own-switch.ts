@@ -21,6 +21,7 @@ import { loadOwnProgram, type OwnProgram, tableOf } from './own-program.js';
 
 /** A program that the switch refused is not sent again so soon, unless the switch was restarted. */
 const REFUSED_MS = 30_000;
+const UNKNOWN = 2;
 const UNIMPLEMENTED = 12;
 
 interface Wanted {
@@ -63,7 +64,11 @@ export class OwnSwitch implements ProgramLoader {
     const wanted = wantedOf(assignment, program, numbersOf(ports));
     await this.set(program, assignment.name);
     const before = this.written?.program.hash === program.hash ? this.written : null;
-    const held = await this.held(program, [...wanted.defaults.keys()]);
+    const held = await this.held(program, [...wanted.defaults.keys()]).catch((error) => {
+      // simple_switch_grpc takes a program that it cannot load, and then has none of its tables.
+      if (error instanceof P4RuntimeError && error.code === UNKNOWN) throw refusal(assignment.name, error);
+      throw error;
+    });
     await this.client.write(changes(held, wanted, before));
     this.written = wanted;
   }
@@ -158,7 +163,7 @@ export class OwnSwitch implements ProgramLoader {
       await this.client.setPipeline(program.config);
       this.refused = null;
     } catch (error) {
-      const failure = new Error(`the P4 program ${name} is refused: ${(error as Error).message}`);
+      const failure = refusal(name, error as Error);
       this.refused = { hash: program.hash, beside, at_ms: performance.now(), error: failure };
       throw failure;
     }
@@ -178,6 +183,8 @@ export class OwnSwitch implements ProgramLoader {
     return isCounted ? countsOf(counterData) : { packets: null, bytes: null };
   }
 }
+
+const refusal = (name: string, { message }: Error) => new Error(`the P4 program ${name} is refused: ${message}`);
 
 const countsOf = ({ packetCount = '0', byteCount = '0' }: CounterData = {}) => ({
   packets: Number(packetCount),

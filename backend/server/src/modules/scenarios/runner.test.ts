@@ -17,7 +17,6 @@ import { ScenarioRunner } from './runner.js';
 import { ScenarioLoop } from './scenario-loop.js';
 import { Sweeper } from './sweeper.js';
 
-
 interface CallOptions {
   readonly body?: unknown;
   readonly params?: { readonly id: string };

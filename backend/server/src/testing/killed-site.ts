@@ -8,10 +8,10 @@ import { type EventsOf, eventsOf } from './events.js';
 import { FakeAgent } from './fake-agent.js';
 import { FakeSwitch } from './fake-switch.js';
 import { RACK } from './fixtures.js';
-import { FAKE_TWIND, Scratch, signIn } from './server.js';
+import { FAKE_TWIND, Scratch, signIn, type TestOptions } from './server.js';
 import { until } from './wait.js';
 
-const PATIENT = { twin: true, env: { ORRERY_AGENT_STALE_MS: '60000' } };
+const PATIENT = { ORRERY_AGENT_STALE_MS: '60000' };
 const LIVES = { step: 0, when: 'before' } as const;
 
 /** What a request was answered when the server was killed during it, and whether it was killed at all. */
@@ -34,12 +34,19 @@ export class KilledSite {
     readonly scratch: Scratch,
     private server: ChildServer,
     private client: ApiClient,
+    private readonly options: TestOptions,
   ) {}
 
-  static async start(): Promise<KilledSite> {
+  static async start(env: Record<string, string> = {}): Promise<KilledSite> {
     const scratch = new Scratch();
-    const server = await ChildServer.start(scratch, PATIENT);
-    return new KilledSite(scratch, server, await signIn(server.url, scratch.secret));
+    const options = { twin: true, env: { ...PATIENT, ...env } };
+    const server = await ChildServer.start(scratch, options);
+    return new KilledSite(scratch, server, await signIn(server.url, scratch.secret), options);
+  }
+
+  /** Whether the server has been killed, and not been started again yet. */
+  get isDown(): boolean {
+    return this.server.isGone;
   }
 
   get api(): ApiClient {
@@ -74,7 +81,7 @@ export class KilledSite {
   }
 
   private async restart(): Promise<void> {
-    this.server = await ChildServer.start(this.scratch, PATIENT);
+    this.server = await ChildServer.start(this.scratch, this.options);
     this.client = new ApiClient(this.server.url, this.client.token);
     for (const agent of [...this.agents, ...this.switches]) await agent.connect();
   }

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { EventDraft, FabricSpec, Operation, Plan } from '@orrery/contract';
+import type { EventDraft, FabricSpec, Operation } from '@orrery/contract';
 import { isFabricPhase, PHASES, type Phase, stepKindsOf } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
@@ -17,6 +17,8 @@ import { beginWait, type Stuck, type Wait, wayOf } from './phase-wait.js';
 import { Replanner } from './replanner.js';
 import { nextBack, retreating } from './retreat.js';
 import { StateMigration } from './state-migration.js';
+import { stateWayBack, wayBackId } from './state-way-back.js';
+import { stepEvent } from './step-event.js';
 import { driversUnderWay, SwitchDesire } from './switch-desire.js';
 import { subjectsOf } from './versions.js';
 
@@ -343,7 +345,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private async fabricBack(head: Accepted, run: LoopRun): Promise<Outcome> {
     const wait = this.waitOf(head, performance.now());
     const { phase } = this.state.desired;
-    const back = phase === 'steer' ? backOf(head.plan, this.state.planInForce) : null;
+    const back = phase === 'steer' ? stateWayBack(head.plan, this.state.planInForce) : null;
     try {
       if (back) await run.step(this.migration.copy(back, 'before', run.signal));
       await run.step(this.tellSwitches(head, { signal: run.signal, for: 'able' }));
@@ -413,41 +415,4 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
 function phaseAfter(phase: Phase): Phase {
   return PHASES[PHASES.indexOf(phase) + 1]!;
-}
-
-/** The flow state that the plan moved, on its way back. */
-function backOf(plan: Plan, inForce: Plan | null): Plan | null {
-  const { migrations = [] } = plan;
-  if (!inForce || migrations.length === 0) return null;
-  const reversed = migrations.map(({ from, from_server, to, to_server }) => ({
-    from: to,
-    from_server: to_server,
-    to: from,
-    to_server: from_server,
-  }));
-  return { ...inForce, id: wayBackId(plan), migrations: reversed };
-}
-
-/** Under which the flow state that is moved back is remembered. */
-function wayBackId({ id }: Plan): string {
-  return `${id}-back`;
-}
-
-function stepEvent(operation: Operation, phase: Phase): EventDraft {
-  const titles: Record<Phase, string> = {
-    prepare: 'New instances start',
-    extend: 'Every switch forwards to them',
-    steer: operation.drivers.length > 0 ? 'Switches change their drivers' : 'Traffic is steered to them',
-    switch: 'Instances that stay are switched over',
-    clean: 'Instances that are no longer needed end',
-    settle: 'Old hops are removed from the switches',
-    settled: 'Everything matches the plan',
-  };
-  return {
-    type: 'operation.step',
-    subject: operation.id,
-    message: titles[phase],
-    actor: operation.by,
-    data: { phase, chain_id: operation.subject },
-  };
 }

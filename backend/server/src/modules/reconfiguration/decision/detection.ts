@@ -33,7 +33,7 @@ export class Detection {
     const moving = new Set((load.length > 0 ? load : leave).map(({ chain_id }) => chain_id));
     let plan = this.view.comingPlan;
     for (const { request } of changesOf(decision)) {
-      const next = await this.plans.lookAhead(PlanRequest.parse(request), plan);
+      const next = await this.plans.lookAhead(PlanRequest.parse(request), plan, this.view.comingDrivers);
       if (!next.feasible) return refusedPlan(next);
       const broken = brokenObjectives(plan, next, moving, priority, (id) => this.rules.priorityOf(id));
       const [slo] = run.cause === 'fallback' ? [] : broken;

@@ -77,7 +77,7 @@ export class ReconfigurationRequests implements Reconfigurer {
     const gently = decide(plan, { ...request, displaces: [] });
     if (request.to === 'software' || request.slot) return decide(plan, request);
     const [change] = changesOf(gently);
-    const found = await this.plans.lookAhead(PlanRequest.parse(change!.request), plan);
+    const found = await this.plans.lookAhead(PlanRequest.parse(change!.request), plan, this.view.comingDrivers);
     return found.feasible ? inSlotOf(gently, found) : decide(plan, request);
   }
 

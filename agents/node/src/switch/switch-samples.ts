@@ -1,6 +1,7 @@
 import type { SwitchSamples, SwitchSpec } from '@orrery/contract';
 import type { SwitchReading } from '../drivers/switch-driver.js';
 import { monotonicMs } from '../platform/monotonic.js';
+import { NfCounts } from './nf-counts.js';
 import { splitSamples } from './split-samples.js';
 
 /** Counters per entry, and their sums per rule. */
@@ -10,8 +11,8 @@ export function switchSamples(
 ): Pick<SwitchSamples, 'generation' | 'entries' | 'rules' | 'splits'> {
   const rules = new Map<string, { packets: number; bytes: number }>();
   for (const [index, entry] of entries.entries()) {
-    // What reaches `split` was counted where it was classified.
-    if (entry.rule_id === null || entry.table === 'split') continue;
+    // What reaches `split` was counted where it was classified; what NFs take, where they pass it on.
+    if (entry.rule_id === null || entry.table === 'split' || entry.nf || entersNfs(entry)) continue;
     const sum = rules.get(entry.rule_id) ?? { packets: 0, bytes: 0 };
     const { packets, bytes } = counts.get(index) ?? { packets: 0, bytes: 0 };
     rules.set(entry.rule_id, { packets: sum.packets + packets, bytes: sum.bytes + bytes });
@@ -24,6 +25,10 @@ export function switchSamples(
   };
 }
 
+function entersNfs({ actions }: SwitchSpec['entries'][number]): boolean {
+  return actions.some((action) => action.do === 'enter-nfs');
+}
+
 /**
  * Passes the counters of a switch on. The interval of a set is the time since the set sent before it, so that rates stay
  * true when sets between them could not be sent; these are counted in `lost`.
@@ -31,19 +36,23 @@ export function switchSamples(
 export class SwitchSampler {
   private sent_ms: number | null = null;
   private lost = 0;
+  private readonly nfs = new NfCounts();
 
   constructor(
     private readonly send: (samples: SwitchSamples) => boolean,
     private readonly now_ms: () => number = monotonicMs,
   ) {}
 
-  take(spec: SwitchSpec, reading: Pick<SwitchReading, 'counts' | 'kept'>): void {
+  take(spec: SwitchSpec, reading: Pick<SwitchReading, 'counts' | 'kept' | 'metered'>): void {
+    this.nfs.take(spec, reading);
     const now = this.now_ms();
     // The first reading only begins the first interval.
     this.sent_ms ??= now;
     const interval_ms = now - this.sent_ms;
     if (interval_ms <= 0) return;
-    const samples = { ...switchSamples(spec, reading), t_ms: Date.now(), interval_ms, lost: this.lost };
+    const nfs = this.nfs.samples();
+    const counted = { ...switchSamples(spec, reading), ...(nfs.length > 0 ? { nfs } : {}) };
+    const samples = { ...counted, t_ms: Date.now(), interval_ms, lost: this.lost };
     if (this.send(samples)) this.sent_ms = now;
     else this.lost++;
   }

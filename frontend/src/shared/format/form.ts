@@ -1,7 +1,7 @@
 import type { NfDescriptor, NfInstance } from '@orrery/contract';
 
 type Implementation = NfDescriptor['implementations'][number];
-export type Driver = Implementation['driver'];
+export type Driver = NfInstance['driver'];
 /** Requested implementation of an NF. */
 export type Form = Implementation['kind'];
 
@@ -16,6 +16,7 @@ const DRIVER_WORDS: Readonly<Record<Driver, string>> = {
   process: 'a separate process',
   container: 'a container',
   board: 'a board',
+  switch: 'a switch',
 };
 
 /** What runs an instance: `engine software`, `a container` */
@@ -34,14 +35,16 @@ export function measuresLatency(driver: Driver): boolean {
 
 type Placed = Pick<NfInstance, 'driver' | 'slot' | 'server' | 'core'>;
 
-/** Within its server: `core 2`, `container` or `board-1 slot 0` */
+/** Within its server: `core 2`, `container` or `board-1 slot 0`; `switch` */
 export function spotText({ driver, slot, core }: Pick<Placed, 'driver' | 'slot' | 'core'>): string {
+  if (driver === 'switch') return 'switch';
   if (slot) return `${slot.board} slot ${slot.slot}`;
   return driver === 'container' ? 'container' : `core ${core}`;
 }
 
-/** `engine software on server-1, core 2`, `a container on server-1`, `board-1 slot 0 of server-1` */
+/** `engine software on server-1, core 2`, `a container on server-1`, `board-1 slot 0 of server-1`, `leaf-1, switch` */
 export function runsOnText({ driver, slot, server, core }: Placed): string {
+  if (driver === 'switch') return `${server}, switch`;
   if (slot) return `${slot.board} slot ${slot.slot} of ${server}`;
   return `${driverText(driver)} on ${server}${driver === 'container' ? '' : `, core ${core}`}`;
 }

@@ -9,6 +9,7 @@ import {
   type Operation,
   type RouteInput,
   type SessionInfo,
+  type SwitchInstance,
 } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
@@ -18,6 +19,7 @@ import { DEPLOYER } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { Convergence } from './convergence.js';
 import { DeploymentHealth } from './deployment-health.js';
 import { DeploymentsService } from './deployments.service.js';
@@ -111,11 +113,15 @@ class OperationControlController {
   }
 }
 
+/** Of a switch that answers: its NFs are its entries. */
+const SWITCH_NF_STATES = { converged: 'running', progressing: 'starting', failed: 'failed' } as const;
+
 @Controller()
 class NfInstancesController {
   constructor(
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
     @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
     @Inject(FlowMigrations) private readonly migrations: FlowMigrations,
   ) {}
@@ -136,6 +142,8 @@ class NfInstancesController {
   async state(@Input() { params, query }: RouteInput<'getNfInstanceState'>) {
     const instance = this.all().find(({ id }) => id === params.id);
     if (!instance) throw notFound('NF instance', params.id);
+    // A switch keeps nothing beside the counters, which `listCounters` has.
+    if (instance.driver === 'switch') return { instance_id: instance.id, figures: null, state: {} };
     const reply = await this.fleet.call(instance.server, 'get_instance_state', instance.id, { limit: query.limit });
     const { figures, ...state } = reply as Record<string, unknown>;
     const parsed = InstanceFigures.safeParse(figures);
@@ -175,6 +183,23 @@ class NfInstancesController {
   }
 
   private all(): NfInstance[] {
+    return [...this.onServers(), ...(this.view.plan?.on_switches ?? []).map((instance) => this.onSwitch(instance))];
+  }
+
+  /** It runs when the switch holds the entries that it was told last. */
+  private onSwitch({ id, chain_id, node_id, nf, driver, switch: server }: SwitchInstance): NfInstance {
+    const known = this.fleet.isConnected(server);
+    const observed = this.switches.observedSwitch(server);
+    const state = observed === null ? 'pending' : SWITCH_NF_STATES[observed.state];
+    return {
+      ...{ id, chain_id, node_id, nf, driver, slot: null, server, core: 0 },
+      state: known ? state : 'unknown',
+      detail: known ? (observed?.error ?? null) : 'its agent is not connected',
+      origin: this.fleet.originOf(server),
+    };
+  }
+
+  private onServers(): NfInstance[] {
     return nfInstances(this.view.plan?.graph).map((instance) => {
       const { id, chain_id, node_id, nf, driver, board, server, core } = instance;
       const observed = this.fleet.observed(server)?.instances.find((each) => each.id === id);

@@ -85,8 +85,11 @@ export class Property {
   ownSwitchSamples(samples: SwitchSamples): { own: SwitchSamples; foreign: number } {
     const rules = samples.rules.filter(({ rule_id }) => this.has('rules', rule_id));
     const splits = samples.splits.filter(({ from_id }) => this.has('rules', from_id));
-    const count = (of: Pick<SwitchSamples, 'rules' | 'splits'>) => of.rules.length + of.splits.length;
-    return { own: { ...samples, rules, splits }, foreign: count(samples) - count({ rules, splits }) };
+    const nfs = samples.nfs?.filter(({ instance_id }) => this.has('instances', instance_id));
+    const count = (of: Pick<SwitchSamples, 'rules' | 'splits' | 'nfs'>) =>
+      of.rules.length + of.splits.length + (of.nfs?.length ?? 0);
+    const own = { ...samples, rules, splits, ...(nfs ? { nfs } : {}) };
+    return { own, foreign: count(samples) - count(own) };
   }
 
   ownApplications(observed: ObservedApplications): ObservedApplications {
@@ -104,7 +107,11 @@ export class Property {
 
 function partsOf({ type, spec }: DesiredMessage): Parts {
   if (type === 'switch-desired')
-    return { ...NONE, rules: new Set(spec.entries.flatMap(({ rule_id }) => rule_id ?? [])) };
+    return {
+      ...NONE,
+      rules: new Set(spec.entries.flatMap(({ rule_id }) => rule_id ?? [])),
+      instances: new Set(spec.entries.flatMap(({ nf }) => nf?.instance_id ?? [])),
+    };
   return {
     ...NONE,
     instances: new Set([...spec.instances, ...(spec.modules ?? [])].map(({ id }) => id)),

@@ -10,6 +10,8 @@ interface Newest {
   readonly node: string;
   readonly origin: Origin;
   readonly values: Map<Metric, number>;
+  /** Switches report less often than servers. */
+  readonly staleMs: number;
   tMs: number;
 }
 
@@ -19,7 +21,13 @@ export class NfMeter {
   private readonly nfs = new Map<string, Map<string, Newest>>();
 
   /** Takes all samples of a node and uses those of instances, `<NF>.<which>`. Instances that are missing are dropped. */
-  take(node: string, values: readonly (readonly [key: string, value: number])[], origin: Origin, nowMs: number): void {
+  take(
+    node: string,
+    values: readonly (readonly [key: string, value: number])[],
+    origin: Origin,
+    nowMs: number,
+    staleMs = STALE_MS,
+  ): void {
     for (const [key, value] of values) {
       const sample = parseSampleKey(key);
       const metric = METRICS.find((each) => each === sample?.metric);
@@ -28,7 +36,7 @@ export class NfMeter {
       const nf = instance.slice(0, instance.lastIndexOf('.'));
       const instances = this.nfs.get(nf) ?? new Map<string, Newest>();
       this.nfs.set(nf, instances);
-      const newest = instances.get(instance) ?? { node, values: new Map<Metric, number>(), origin, tMs: nowMs };
+      const newest = instances.get(instance) ?? { node, values: new Map<Metric, number>(), origin, staleMs, tMs: nowMs };
       newest.values.set(metric, value);
       newest.tMs = nowMs;
       instances.set(instance, newest);
@@ -41,7 +49,7 @@ export class NfMeter {
   now(nowMs: number): Pick<Sample, 'key' | 'value' | 'origin'>[] {
     const out: Pick<Sample, 'key' | 'value' | 'origin'>[] = [];
     for (const [nf, instances] of this.nfs) {
-      for (const [id, { tMs }] of instances) if (nowMs - tMs > STALE_MS) instances.delete(id);
+      for (const [id, { tMs, staleMs }] of instances) if (nowMs - tMs > staleMs) instances.delete(id);
       const [first] = instances.values();
       if (!first) this.nfs.delete(nf);
       else

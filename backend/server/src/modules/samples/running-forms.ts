@@ -21,12 +21,13 @@ export class RunningForms {
   }
 }
 
-function formOf({ chains, graph }: Plan, chainId: string): string {
+function formOf({ chains, graph, on_switches = [] }: Plan, chainId: string): string {
   const { version, execution, schedule } = chains.find(({ chain_id }) => chain_id === chainId)!;
   const places = graph.nodes.flatMap((node) =>
     node.kind === 'exit' || node.chain_id !== chainId
       ? []
       : [[node.id, node.server, node.core, node.kind === 'nf' ? node.driver : node.kind]],
   );
-  return JSON.stringify([version, execution, schedule, places]);
+  const switched = on_switches.filter(({ chain_id }) => chain_id === chainId).map(({ id }) => id);
+  return JSON.stringify([version, execution, schedule, places, switched]);
 }

@@ -26,10 +26,12 @@ class SamplesController {
 
   @Route('listCounters')
   counters(@Input() { query }: RouteInput<'listCounters'>, @Res({ passthrough: true }) reply: FastifyReply) {
-    const owner = new Map(nfInstances(this.view.plan?.graph).map(({ id, chain_id }) => [id, chain_id]));
-    // Those of a server that is not connected are out of date.
+    const { plan } = this.view;
+    const running = [...nfInstances(plan?.graph), ...(plan?.on_switches ?? [])];
+    const owner = new Map(running.map(({ id, chain_id }) => [id, chain_id]));
+    // Those of a server or switch that is not connected are out of date.
     const chosen = this.telemetry
-      .counters((server) => this.fleet.isConnected(server))
+      .counters((id) => this.fleet.isConnected(id))
       .filter(({ instance_id }) => !query.chain_id || owner.get(instance_id) === query.chain_id);
     return pageOf(chosen, query, ({ instance_id }) => instance_id, reply);
   }

@@ -25,6 +25,7 @@ import { NfMeter } from './nf-meter.js';
 import { RunningForms } from './running-forms.js';
 import { SeriesStore } from './series-store.js';
 import { SplitMeter } from './split-meter.js';
+import { nfCounters, SwitchNfRates } from './switch-nf-rates.js';
 import { SwitchRates } from './switch-rates.js';
 
 /** Ten minutes at 5 Hz. */
@@ -42,6 +43,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   private readonly rates = new Map<string, CounterRates>();
   private readonly boardRates = new Map<string, BoardRates>();
   private readonly switchRates = new Map<string, SwitchRates>();
+  private readonly switchNfs = new Map<string, SwitchNfRates>();
   private readonly applicationRates = new Map<string, ApplicationRates>();
   private readonly nfs = new NfMeter();
   private readonly splits = new SplitMeter();
@@ -109,6 +111,16 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     this.newestOfSwitches.set(id, samples);
     const rates = this.switchRates.get(id) ?? new SwitchRates(id);
     this.switchRates.set(id, rates);
+    const nfs = this.switchNfs.get(id) ?? new SwitchNfRates();
+    this.switchNfs.set(id, nfs);
+    this.followPlan();
+    const nowMs = performance.now();
+    const ofNfs = nfs.take(samples, nowMs);
+    this.nfs.take(id, ofNfs, origin, nowMs, 3 * samples.interval_ms);
+    this.publish(
+      ofNfs.map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
+      [],
+    );
     const { t_ms: clock_ms, splits } = samples;
     this.splits.take(id, { epoch: 'switch', clock_ms, splits }, origin, this.view.plan, performance.now());
     this.publish(
@@ -135,10 +147,12 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     );
   }
 
-  counters(ofServer: (id: string) => boolean = () => true): InstanceSample[] {
-    const running = new Set(nfInstances(this.view.plan?.graph).map(({ id }) => id));
-    return [...this.newestOfServers]
-      .flatMap(([server, { instances }]) => (ofServer(server) ? instances : []))
+  counters(isHeard: (id: string) => boolean = () => true): InstanceSample[] {
+    const { plan } = this.view;
+    const running = new Set([...nfInstances(plan?.graph), ...(plan?.on_switches ?? [])].map(({ id }) => id));
+    const onServers = [...this.newestOfServers].flatMap(([id, { instances }]) => (isHeard(id) ? instances : []));
+    const onSwitches = [...this.newestOfSwitches].flatMap(([id, { nfs = [] }]) => (isHeard(id) ? nfs : []));
+    return [...onServers, ...onSwitches.map(nfCounters)]
       .filter(({ instance_id }) => running.has(instance_id));
   }
 

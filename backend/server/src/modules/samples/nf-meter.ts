@@ -36,7 +36,13 @@ export class NfMeter {
       const nf = instance.slice(0, instance.lastIndexOf('.'));
       const instances = this.nfs.get(nf) ?? new Map<string, Newest>();
       this.nfs.set(nf, instances);
-      const newest = instances.get(instance) ?? { node, values: new Map<Metric, number>(), origin, staleMs, tMs: nowMs };
+      const newest = instances.get(instance) ?? {
+        node,
+        values: new Map<Metric, number>(),
+        origin,
+        staleMs,
+        tMs: nowMs,
+      };
       newest.values.set(metric, value);
       newest.tMs = nowMs;
       instances.set(instance, newest);

@@ -152,8 +152,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     const running = new Set([...nfInstances(plan?.graph), ...(plan?.on_switches ?? [])].map(({ id }) => id));
     const onServers = [...this.newestOfServers].flatMap(([id, { instances }]) => (isHeard(id) ? instances : []));
     const onSwitches = [...this.newestOfSwitches].flatMap(([id, { nfs = [] }]) => (isHeard(id) ? nfs : []));
-    return [...onServers, ...onSwitches.map(nfCounters)]
-      .filter(({ instance_id }) => running.has(instance_id));
+    return [...onServers, ...onSwitches.map(nfCounters)].filter(({ instance_id }) => running.has(instance_id));
   }
 
   moduleCounters(): ModuleSample[] {

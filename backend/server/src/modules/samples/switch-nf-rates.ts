@@ -1,4 +1,10 @@
-import { type InstanceSample, type SampleMetric, type SwitchNfSample, type SwitchSamples, sampleKey } from '@orrery/contract';
+import {
+  type InstanceSample,
+  type SampleMetric,
+  type SwitchNfSample,
+  type SwitchSamples,
+  sampleKey,
+} from '@orrery/contract';
 
 /** A set that arrives later than this share of its interval after it: others between were lost, or it was delayed. */
 const LATE_SHARE = 0.5;
@@ -24,11 +30,20 @@ export class SwitchNfRates {
       const put = (metric: SampleMetric<'instance'>, value: number) =>
         [sampleKey('instance', now.instance_id, metric), value] as const;
       return [
-        put('pps', rate(({ packets_in }) => packets_in)),
+        put(
+          'pps',
+          rate(({ packets_in }) => packets_in),
+        ),
         put('bps', 8 * rate(({ bytes_in }) => bytes_in)),
-        put('out_pps', rate(({ packets_out }) => packets_out)),
+        put(
+          'out_pps',
+          rate(({ packets_out }) => packets_out),
+        ),
         put('out_bps', 8 * rate(({ bytes_out }) => bytes_out)),
-        put('drops_pps', rate(({ drops }) => Object.values(drops).reduce((sum, one) => sum + one, 0))),
+        put(
+          'drops_pps',
+          rate(({ drops }) => Object.values(drops).reduce((sum, one) => sum + one, 0)),
+        ),
       ];
     });
   }

@@ -1,0 +1,217 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ChainDefinition, Infrastructure, type PcapInfo, type SwitchNode } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RACK } from './testing/fixtures.js';
+import { mixedCapture } from './testing/mixed-capture.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const P4_SWITCH = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
+const needed = [
+  join(ROOT, 'agents/node/dist/agent.mjs'),
+  join(ROOT, 'agents/node/generated/p4runtime.json'),
+  process.env.ORRERY_ENGINE ?? join(ROOT, 'agents/build/engine/orrery-engine'),
+  P4_SWITCH,
+  '/usr/share/openvswitch/vswitch.ovsschema',
+].filter((path) => !existsSync(path));
+const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+/** Several times what a quiet machine needs. */
+const LIMIT_MS = 240_000;
+const FRAMES = 400;
+const CLIENT = RACK.hosts.find(({ id }) => id === 'client-1')!;
+
+const RULES = [
+  { action: 'deny', proto: 'tcp', dst_port: 23 },
+  { action: 'allow', src: '10.0.1.1', proto: 'udp', dst_port: '100-700' },
+  { action: 'deny', proto: 'udp', src_port: '1000-2000' },
+  { action: 'deny', dst: '2001:db8::/32' },
+  { action: 'deny', proto: 47 },
+];
+
+/** A firewall and a monitor for what a client sends to a server. */
+function chainOf(name: string, from: string, rules: readonly object[], rate_bps: number): ChainDefinition {
+  return ChainDefinition.parse({
+    name,
+    title: name,
+    traffic_class: { from: [from], match: [{ attribute: 'ip.dst', value: '10.0.2.1/32' }], rate_bps },
+    nodes: [
+      { id: 'in', kind: 'ingress' },
+      { id: 'fw', kind: 'nf', nf: 'firewall', config: { default_action: 'allow', rules } },
+      { id: 'mon', kind: 'nf', nf: 'monitor' },
+      { id: 'out', kind: 'egress' },
+    ],
+    edges: [
+      { id: 'e1', from: 'in', to: 'fw' },
+      { id: 'e2', from: 'fw', to: 'mon' },
+      { id: 'e3', from: 'mon', to: 'out' },
+    ],
+  });
+}
+
+const commandOf = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+
+/** Whether the process or one that it comes from names the path. */
+function isBelow(pid: string, path: string): boolean {
+  if (commandOf(pid).includes(path)) return true;
+  const parent = /^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return Number(parent) > 1 && isBelow(parent, path);
+}
+
+describe.skipIf(missing)(`NFs on switches${missing ? ` (${missing})` : ''}`, () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    const env = {
+      ORRERY_TWIN: 'on',
+      ORRERY_TWIND: join(ROOT, 'twin/bin/twin-launcher'),
+      ORRERY_STEP_TIMEOUT_MS: '20000',
+      ORRERY_AGENT_STALE_MS: '5000',
+    };
+    server = await TestServer.start({ env });
+  });
+  afterEach(() => server.stop());
+
+  async function build(driver: SwitchNode['driver'], table_entries: number): Promise<void> {
+    const switches = RACK.switches.map((one) => ({ ...one, driver, table_entries }));
+    await server.api.call('putInfrastructure', { body: Infrastructure.parse({ ...RACK, switches }) });
+    await until('the twin is up', async () => (await server.api.call('getTwin')).state?.phase === 'up');
+    await converged(driver);
+  }
+
+  const converged = (driver: string) =>
+    until(`the switch runs ${driver} and holds what is planned`, async () => {
+      const { items } = await server.api.call('listSwitches', {});
+      return items.every(
+        ({ connected, description, planned, observed }) =>
+          connected &&
+          description?.driver === driver &&
+          planned !== null &&
+          observed?.state === 'converged' &&
+          observed.generation === planned.generation &&
+          observed.entries === planned.entries,
+      );
+    });
+
+  async function deploy(chain_id: string, offload: 'never' | 'where-possible') {
+    const accepted = await server.api.call('createDeployment', { body: { chain_id, offload } });
+    const done = await server.finished(accepted.id);
+    expect(done, done.error?.detail).toMatchObject({ state: 'COMPLETED' });
+    const { items } = await server.api.call('listDeployments', { query: {} });
+    const { plan_id } = items.find((one) => one.chain_id === chain_id)!;
+    return server.api.call('getPlan', { params: { id: plan_id! } });
+  }
+
+  /** Sums of the instances of an NF. */
+  async function counted(nf: string): Promise<{ in: number; out: number; bytes: number; denied: number }> {
+    const { items } = await server.api.call('listCounters', { query: { limit: 100 } });
+    const sums = { in: 0, out: 0, bytes: 0, denied: 0 };
+    for (const one of items.filter(({ instance_id }) => instance_id.startsWith(`${nf}.`))) {
+      sums.in += one.packets_in;
+      sums.out += one.packets_out;
+      sums.bytes += one.bytes_in;
+      sums.denied += one.drops.denied ?? 0;
+    }
+    return sums;
+  }
+
+  /** Replays the capture once; what the firewall and the monitor counted of it. */
+  async function replay(pcap_id: string) {
+    const before = { fw: await counted('c.fw'), mon: await counted('c.mon') };
+    const config = { pcap_id, rate_pps: 800 };
+    await server.api.call('createApplication', {
+      body: { id: 'replay', kind: 'pcap-replay', node: CLIENT.id, config },
+    });
+    const params = { id: 'replay' };
+    await until('the replay ends', async () => {
+      const { status } = await server.api.call('getApplication', { params });
+      return status.state === 'completed';
+    });
+    await server.api.request('deleteApplication', { params });
+    const since = async () => {
+      const [fw, mon] = [await counted('c.fw'), await counted('c.mon')];
+      return {
+        in: fw.in - before.fw.in,
+        out: fw.out - before.fw.out,
+        bytes: fw.bytes - before.fw.bytes,
+        denied: fw.denied - before.fw.denied,
+        monitored: mon.in - before.mon.in,
+      };
+    };
+    await until('every frame is counted', async () => {
+      const { in: taken, out, monitored } = await since();
+      return taken >= FRAMES && monitored >= out;
+    });
+    return since();
+  }
+
+  /** Processes of the switch of this twin: what was started by what works in its directory. */
+  function processesOf(driver: string): number[] {
+    const program = driver === 'ovs' ? 'ovs-vswitchd' : 'orrery-p4-switch';
+    return readdirSync('/proc').flatMap((pid) => {
+      if (!/^\d+$/.test(pid)) return [];
+      try {
+        const [first = ''] = commandOf(pid).split('\0');
+        return first.endsWith(program) && isBelow(pid, server.scratch.path) ? [Number(pid)] : [];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  it.each(['ovs', 'p4'] as const)(
+    'drop what the software firewall drops of the same capture, over a killed switch and until the tables are full (%s)',
+    async (driver) => {
+      await build(driver, 4096);
+      const upload = {
+        query: { name: 'mixed.pcap' },
+        body: mixedCapture(FRAMES, { mac: CLIENT.mac!, from: '10.0.1.1', to: '10.0.2.1' }),
+        headers: { 'content-type': 'application/octet-stream' },
+      };
+      const { id: pcap } = (await server.api.request('uploadPcap', upload)).body as PcapInfo;
+      const { id } = await server.api.call('createChain', { body: chainOf('c', 'client-1', RULES, 1_000_000) });
+
+      const inSoftware = await deploy(id, 'never');
+      expect(inSoftware.on_switches).toBeUndefined();
+      const software = await replay(pcap);
+      expect(software).toMatchObject({ in: FRAMES, monitored: software.out });
+      expect(software.denied).toBeGreaterThan(FRAMES / 10);
+      expect(software.denied).toBeLessThan(FRAMES / 2);
+
+      const onSwitch = await deploy(id, 'where-possible');
+      expect(onSwitch.on_switches).toMatchObject([{ id: 'c.fw.leaf-1', switch: 'leaf-1' }]);
+      const { items } = await server.api.call('listNfInstances', { query: { chain_id: id } });
+      expect(items.map(({ node_id, driver: by, server: at, state }) => [node_id, by, at, state]).toSorted()).toEqual([
+        ['fw', 'switch', 'leaf-1', 'running'],
+        ['mon', 'engine', expect.stringMatching(/^server-/), 'running'],
+      ]);
+      await converged(driver);
+      expect(await replay(pcap)).toEqual(software);
+
+      const repairs = async () => (await server.api.call('listSwitches', {})).items[0]!.observed!.repairs;
+      const repaired = await repairs();
+      const [pid] = processesOf(driver);
+      process.kill(pid!, 'SIGKILL');
+      await until('the rules are back', async () => (await repairs()) > repaired);
+      await converged(driver);
+      expect(await replay(pcap)).toEqual(software);
+
+      // Another chain with more traffic takes the entries.
+      const used = (await server.api.call('listSwitches', {})).items[0]!.planned!.entries;
+      const many = Array.from({ length: 40 }, (_, i) => ({ action: 'deny', src: `192.0.2.${i}` }));
+      // Enough for one of the two, not for both.
+      await build(driver, used + many.length + 1);
+      const other = await server.api.call('createChain', { body: chainOf('d', 'client-2', many, 9_000_000) });
+      const full = await deploy(other.id, 'where-possible');
+      expect(full.on_switches).toMatchObject([{ id: 'd.fw.leaf-1' }]);
+      expect(full.reasons.find(({ part, subject }) => part === 'offload' && subject === 'c.fw')).toMatchObject({
+        decision: 'stays on servers',
+        constraint: { constraint: 'switch-table', where: 'leaf-1' },
+      });
+      for (const { most_entries, available } of full.tables) expect(most_entries).toBeLessThanOrEqual(available);
+      await converged(driver);
+      expect(await replay(pcap)).toEqual(software);
+    },
+    LIMIT_MS,
+  );
+});

@@ -37,7 +37,8 @@ export class OvsLab {
     const quiet = ['-vsyslog:off', '-vfile:off', '-vconsole:off'];
     this.daemon('ovsdb-server', database, `--remote=punix:${this.run_dir}/db.sock`, '--pidfile', ...quiet);
     await until('the database', () => existsSync(join(this.run_dir, 'db.sock')));
-    this.vsctl('--no-wait', 'init');
+    // Its socket is there before it listens.
+    this.vsctl('--retry', '--no-wait', 'init');
     await this.startSwitch();
     this.vsctl('add-br', this.bridge, '--', 'set', 'Bridge', this.bridge, 'datapath_type=netdev', 'fail_mode=secure');
     this.vsctl('set', 'Bridge', this.bridge, 'protocols=OpenFlow15');

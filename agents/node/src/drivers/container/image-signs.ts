@@ -6,8 +6,8 @@ import type { DockerClient } from './docker-client.js';
 import { DockerAway } from './docker-http.js';
 import { TcpCheck } from './tcp-check.js';
 
-/** A Docker that takes longer counts as away, which says nothing of the container. */
-const LOOK_LIMIT_MS = 2000;
+/** A Docker that takes longer counts as away, which says nothing of the container; well below the silence that is told. */
+const LOOK_LIMIT_MS = 800;
 const PERIOD_MS = 1000;
 const SILENT_MS = 2500;
 /** Of one that has no health check: it can only be paused, or stopped by a signal. */
@@ -22,13 +22,14 @@ export function imageSigns(
   health: ContainerHealth | undefined,
 ): Signs {
   const port = health?.by === 'tcp' ? new TcpCheck(pid, health) : null;
-  const ask = async () => {
-    const found = await docker.inspect(container, LOOK_LIMIT_MS).catch((error) => {
+  const look = () =>
+    docker.inspect(container, LOOK_LIMIT_MS).catch((error) => {
       if (error instanceof DockerAway) return null;
       throw error;
     });
+  const ask = async () => {
+    const [found, fault] = await Promise.all([look(), port?.trouble()]);
     if (found?.paused) throw new Trouble('its container is paused');
-    const fault = await port?.trouble();
     if (fault) throw new Trouble(`its health check fails: ${fault}`);
     const check = health && !port ? found?.health : null;
     const said = readable(check?.said ?? '', SAID_CHARS);

@@ -30,6 +30,22 @@ it('checks until the port works, then at its interval, and judges by failures in
   expect(await after(5000)).toBe(true);
 });
 
+it('keeps its verdict while a check takes long, and begins no other beside it', async () => {
+  let checks = 0;
+  let answer: (works: boolean) => void = () => undefined;
+  const probe = () => {
+    checks++;
+    return checks === 1 ? Promise.resolve(true) : new Promise<boolean>((resolve) => (answer = resolve));
+  };
+  let nowMs = 0;
+  const check = new TcpCheck(1, { ...health, failures: 1 }, probe, () => nowMs);
+  expect(await check.trouble()).toBeNull();
+  nowMs = 10_000;
+  expect([await check.trouble(), await check.trouble(), checks]).toEqual([null, null, 2]);
+  answer(false);
+  expect(await check.trouble()).toContain('takes no connections');
+});
+
 it('connects to a port of a namespace', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());

@@ -21,7 +21,12 @@ const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent
     'is not in its registry',
     false,
   ],
-  [/denied|unauthorized|authentication required|forbidden/i, REFERENCE, 'is refused by its registry', false],
+  [
+    /access denied|is denied|unauthorized|authentication required|403 forbidden/i,
+    REFERENCE,
+    'is refused by its registry',
+    false,
+  ],
   [/toomanyrequests|too many requests/i, REFERENCE, 'is refused by its registry, which was asked too often', false],
   [
     /connection refused|no such host|i\/o timeout|timeout exceeded|tls|x509|unreachable|lookup .* on|server gave HTTP response|proxyconnect/i,

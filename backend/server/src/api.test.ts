@@ -286,8 +286,8 @@ describe('chains', () => {
       putApplication: { params: { id: web.id }, body: { ...web, config: { port: 8082 } } },
       putNfDescriptor: { params: { id: legacy.id }, body: { ...legacy, version: '1.0.1' } },
     } as const;
-    // Those of boards need one: reconfiguration-preconditions.test.ts; a split: flow-splits.test.ts.
-    const elsewhere = ['putReconfigurationPolicy', 'reserveSlot', 'putSplit'];
+    // Those of boards need one: reconfiguration-preconditions.test.ts; a split: flow-splits.test.ts; P4 entries: p4-programs.test.ts.
+    const elsewhere = ['putReconfigurationPolicy', 'reserveSlot', 'putSplit', 'putP4Entries'];
     const all = Object.entries<RouteDefinition>(ROUTES).filter(([, { method }]) => method === 'PUT');
     expect([...Object.keys(puts), ...elsewhere].sort()).toEqual(all.map(([name]) => name).sort());
     for (const [name, options] of Object.entries(puts)) {
@@ -494,7 +494,14 @@ describe('pages', () => {
     const metrics = await server.metrics();
     expect(metrics).toMatch(/orrery_http_request_seconds_count\{route="listChains",status="200"\} [1-9]/);
     const health = await server.api.call('getHealth');
-    expect(health.parts.map(({ name }) => name).sort()).toEqual(['agents', 'catalogue', 'redis', 'state', 'twin']);
+    expect(health.parts.map(({ name }) => name).sort()).toEqual([
+      'agents',
+      'catalogue',
+      'p4-programs',
+      'redis',
+      'state',
+      'twin',
+    ]);
     const capabilities = await server.api.call('listCapabilities');
     expect(capabilities.items.find(({ id }) => id === 'twin')).toMatchObject({ available: false });
   });

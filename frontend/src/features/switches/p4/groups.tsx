@@ -46,7 +46,7 @@ export function Groups({ switchId, ports, kept, reading, refusal }: GroupsProps)
       </ul>
       <div className={classes.cells}>
         <NumberInput label="Group" size="xs" w={90} min={1} max={65535} value={id} onChange={setId} />
-        <MultiSelect label="Ports" size="xs" data={[...ports]} value={members} onChange={setMembers} />
+        <MultiSelect label="Ports" size="xs" w={260} data={[...ports]} value={members} onChange={setMembers} />
         <Button
           size="xs"
           variant="default"

@@ -134,7 +134,7 @@ it('shows entries with their counters, and which are of another controller', asy
 it('adds an entry to those that are there, and removes one', async () => {
   const user = userEvent.setup();
   show('operator');
-  await user.click(await screen.findByRole('button', { name: 'Add an entry to Router.routes' }));
+  await user.click(await screen.findByRole('button', { name: 'Add entry to Router.routes' }));
   await user.type(await screen.findByLabelText(/Match dst_addr/), '10.1.0.0/16');
   await user.type(screen.getByLabelText(/Parameter next_hop/), '02:00:00:00:00:02');
   await user.type(screen.getByLabelText(/Parameter port/), 'p2');
@@ -153,7 +153,7 @@ it('shows what is wrong at its field', async () => {
   const errors = [{ pointer: '/entries/1/match/dst_addr', detail: '10.0.0.1/8 has bits that its mask leaves out' }];
   refusal = { title: 'Invalid content', status: 422, detail: 'no', errors };
   show('operator');
-  await user.click(await screen.findByRole('button', { name: 'Add an entry to Router.routes' }));
+  await user.click(await screen.findByRole('button', { name: 'Add entry to Router.routes' }));
   await user.type(await screen.findByLabelText(/Match dst_addr/), '10.0.0.1/8');
   await user.click(screen.getByRole('button', { name: 'Add entry' }));
   expect(await screen.findByText('10.0.0.1/8 has bits that its mask leaves out')).toBeTruthy();
@@ -170,7 +170,7 @@ it('fills in the entries of an example', async () => {
 
 it('is not changed by viewers', async () => {
   show('viewer');
-  const add = await screen.findByRole('button', { name: 'Add an entry to Router.routes' });
+  const add = await screen.findByRole('button', { name: 'Add entry to Router.routes' });
   expect((add as HTMLButtonElement).disabled).toBe(true);
 });
 

@@ -137,7 +137,7 @@ export function TableView({ switchId, content, table, kept, reading, query, refu
               leftSection={<IconPlus size={12} />}
               disabled={refusal !== null}
               title={refusal ?? undefined}
-              aria-label={`Add an entry to ${table.name}`}
+              aria-label={`Add entry to ${table.name}`}
               onClick={() => setDialog('entries')}
             >
               Add entry

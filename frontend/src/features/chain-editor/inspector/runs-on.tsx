@@ -64,7 +64,11 @@ const FIGURES = [
 function Instance({ instance }: { readonly instance: NfInstance }) {
   const { chain } = useEditorContext();
   const state = shownState(instance.state, chain.deployment_state);
-  const figures = FIGURES.filter(([, metric]) => metric !== 'latency_p99_us' || measuresLatency(instance.driver));
+  const figures = FIGURES.filter(([, metric]) =>
+    instance.driver === 'switch'
+      ? metric === 'pps' || metric === 'drops_pps'
+      : metric !== 'latency_p99_us' || measuresLatency(instance.driver),
+  );
   return (
     <div className={classes.instance}>
       <div>

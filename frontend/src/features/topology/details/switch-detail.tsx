@@ -1,10 +1,13 @@
 import type { NodeStatus, SwitchState } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
 import { Link } from 'react-router';
-import { useInfrastructure, useSwitches } from '../../../shared/api/queries.js';
+import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
+import { useInfrastructure, useNfInstances, useSwitches } from '../../../shared/api/queries.js';
 import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { installedText, switchHealth, usedShare } from '../../../shared/switches/switch-text.js';
-import { Facts } from '../../../shared/ui/detail-panel.js';
+import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
+import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import type { Target } from '../draw.js';
 import type { Scene, SceneNode } from '../model.js';
@@ -59,6 +62,7 @@ export function SwitchDetail({ node, status, scene, onSelect }: SwitchDetailProp
         Rules and entries with their counters are on{' '}
         <Link to={`/switches?switch=${encodeURIComponent(node.id)}`}>Switches</Link>.
       </p>
+      <SwitchNfs id={node.id} />
       <LinkRates
         title="Towards the switch"
         node={node}
@@ -67,6 +71,28 @@ export function SwitchDetail({ node, status, scene, onSelect }: SwitchDetailProp
       />
       <LinkList node={node} links={links} onSelect={onSelect} />
     </>
+  );
+}
+
+/** The NFs that it runs for the packets that enter there. */
+function SwitchNfs({ id }: { readonly id: string }) {
+  const { data = [] } = useNfInstances();
+  const titleOf = useChainTitle();
+  const own = data.filter(({ driver, server }) => driver === 'switch' && server === id);
+  if (own.length === 0) return null;
+  return (
+    <DetailSection title="NFs on the switch">
+      <Facts
+        items={own.map(({ id: instance, chain_id, node_id }) => [
+          node_id,
+          <span key={instance}>
+            <Link to={chainPath(chain_id)}>{titleOf(chain_id)}</Link>:{' '}
+            <LiveRate sampleKey={sampleKey('instance', instance, 'pps')} quantity="pps" /> in,{' '}
+            <LiveRate sampleKey={sampleKey('instance', instance, 'drops_pps')} quantity="pps" /> dropped
+          </span>,
+        ])}
+      />
+    </DetailSection>
   );
 }
 

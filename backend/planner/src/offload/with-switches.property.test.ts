@@ -3,10 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ASSUMED_ABILITIES } from '../lower/switch/abilities.js';
 import { lowerFabric } from '../lower/switch/lower-fabric.js';
+import { certifyPlan } from '../plan/certify-plan.js';
 import type { PlanInput } from '../plan/input.js';
 import { makePlan } from '../plan/make-plan.js';
 import { chainOf } from '../testing/chains.js';
+import { unhurried } from '../testing/clock.js';
 import { descriptor } from '../testing/descriptors.js';
+import { testSolver } from '../testing/highs.js';
 import { rack } from '../testing/infrastructure.js';
 import { carry, type Frame } from '../testing/switch.js';
 
@@ -277,5 +280,20 @@ describe('chains whose first NFs run on switches', () => {
       decision: 'stays on servers',
       constraint: { constraint: 'switch-table', where: 'switch-1', unit: 'entries' },
     });
+  });
+
+  it('are certified as they were planned', async () => {
+    const definition = lineOf('c', 'client-1', ['firewall', 'monitor', 'ids', 'ids'], {}, 1e6);
+    const chains: PlannedChain[] = [{ chain_id: 'id', version: 1, definition, offload: 'where-possible' }];
+    const infrastructure = built(4000);
+    const plan = makePlan(inputOf(chains, infrastructure));
+    expect(plan.on_switches).toHaveLength(2);
+    const found = await certifyPlan(
+      { plan, descriptors: CATALOGUE, infrastructure },
+      await testSolver(),
+      unhurried(20_000),
+    );
+    expect(found?.map(({ subject }) => subject)).toEqual(plan.quality.map(({ subject }) => subject));
+    expect(plan.quality.map(({ subject }) => subject)).toContain('c.e0/e1/e2/e3/e4');
   });
 });

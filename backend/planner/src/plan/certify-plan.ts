@@ -30,6 +30,7 @@ import { sameContent } from '../transition/same-spec.js';
 import { analysedPaths, analysedRate } from './analysed-paths.js';
 import { placementQuality } from './analysis.js';
 import { sizedGraphs } from './graphs.js';
+import { behindSwitches } from './with-switches.js';
 
 /** A feasible plan and exactly what it was made from. */
 export interface CertifyInput {
@@ -56,7 +57,16 @@ const CUT_STEPS = 200_000;
  * solver's independent proofs for parallel forms and schedules. A bound never gets looser; what there is no time for keeps
  * the figure that the plan has.
  */
-export async function certifyPlan(input: CertifyInput, solver: Solver, budget: TimedBudget): Promise<Quality[] | null> {
+export async function certifyPlan(
+  { plan: whole, ...about }: CertifyInput,
+  solver: Solver,
+  budget: TimedBudget,
+): Promise<Quality[] | null> {
+  const found = await certifyOnServers({ ...about, plan: behindSwitches(whole) }, solver, budget);
+  return found?.map((one, i) => ({ ...one, subject: whole.quality[i]!.subject })) ?? null;
+}
+
+async function certifyOnServers(input: CertifyInput, solver: Solver, budget: TimedBudget): Promise<Quality[] | null> {
   const { plan } = input;
   if (!areOffered(input)) return null;
   const sized = inTime(() => sizedAsPlanned(input, budget));

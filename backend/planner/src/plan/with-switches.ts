@@ -74,3 +74,31 @@ function whole(plan: Plan, chains: readonly PlannedChain[], gone: ReadonlyMap<st
     reasons: plan.reasons.map(renamed),
   };
 }
+
+/** The plan as it was made for servers: with the chains behind the NFs that switches run. The inverse of `whole`. */
+export function behindSwitches(plan: Plan): Plan {
+  const { on_switches = [] } = plan;
+  if (on_switches.length === 0) return plan;
+  const byChain = grouped(on_switches, ({ chain_id }) => chain_id);
+  const goneOf = (id: string) => new Set(byChain.get(id)?.map(({ node_id }) => node_id));
+  const drawn = new Map(plan.chains.map(({ chain_id, definition }) => [chain_id, definition]));
+  const names = new Map<string, string>();
+  const classes = plan.classes.map((path) => {
+    const { name, edges } = drawn.get(path.chain_id)!;
+    const gone = goneOf(path.chain_id);
+    const skipped = new Set(edges.filter(({ from }) => gone.has(from)).map(({ id }) => id));
+    const left = path.edges.filter((edge) => !skipped.has(edge));
+    const id = `${name}.${left.join('/')}`;
+    names.set(path.id, id);
+    return { ...path, id, edges: left, nodes: path.nodes.filter((node) => !gone.has(node)) };
+  });
+  return {
+    ...plan,
+    classes,
+    chains: plan.chains.map((chain) => ({
+      ...chain,
+      definition: withoutHeads(chain.definition, goneOf(chain.chain_id)),
+    })),
+    quality: plan.quality.map((one) => ({ ...one, subject: names.get(one.subject) ?? one.subject })),
+  };
+}

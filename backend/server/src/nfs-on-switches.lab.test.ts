@@ -187,6 +187,14 @@ describe.skipIf(missing)(`NFs on switches${missing ? ` (${missing})` : ''}`, () 
       ]);
       await converged(driver);
       expect(await replay(pcap)).toEqual(software);
+      // What the switch refused is no loss of the chain.
+      const { items: deployed } = await server.api.call('listDeployments', { query: {} });
+      expect(deployed).toMatchObject([{ chain_id: id, state: 'running' }]);
+      expect(
+        await server.api.call('certifyPlan', { params: { id: onSwitch.id }, body: { time_limit_s: 1 } }),
+      ).toMatchObject({
+        plan_id: onSwitch.id,
+      });
 
       const repairs = async () => (await server.api.call('listSwitches', {})).items[0]!.observed!.repairs;
       const repaired = await repairs();

@@ -6,6 +6,8 @@ import { exchange, SWITCH_LABS, type SwitchLab } from '../testing/switch-lab.js'
 import { outcome, type Sent } from '../testing/switch-oracle.js';
 import {
   ENDS,
+  filteredSpec,
+  fragmentFrames,
   frameOf,
   METER,
   meteredFrames,
@@ -51,6 +53,20 @@ describe.each(SWITCH_LABS)('the switch driver $kind', ({ kind, missing, knowsFlo
         }),
         { numRuns: RUNS, seed: 7, endOnFailure: true },
       );
+    },
+    LIMIT_MS,
+  );
+
+  it.skipIf(missing)(
+    'lets NFs see the ports of a first fragment, and of no later one',
+    async () => {
+      const lab = await setUp(PORTS);
+      const spec = filteredSpec(1, abilities.match);
+      await put(spec, lab);
+      const frames = fragmentFrames();
+      const wanted = frames.flatMap(({ port, frame }) => outcome(spec, port, frame).sent);
+      expect(wanted).toHaveLength(frames.length - 2);
+      expect(sorted(exchange(lab, PORTS, frames, ENDS))).toEqual(sorted(wanted));
     },
     LIMIT_MS,
   );

@@ -389,6 +389,37 @@ export function meteredSpec(generation: number): SwitchSpec {
   });
 }
 
+/** As `meteredSpec`, with a filter in place of the meter: it denies UDP to port 80. */
+export function filteredSpec(generation: number, abilities: Abilities): SwitchSpec {
+  const spec = meteredSpec(generation);
+  const own = { 'eth.type': exact(IPV4, 16), nfs: exact(9, 16) };
+  const port80 = { field: 'port.dst', value: 80, bits: 16, length: 16 } as const;
+  const denied = {
+    ...own,
+    ...{ 'ip.proto': exact(17, 8), 'ip.later': exact(0, 1), 'port.dst': matched(port80, abilities) },
+  };
+  const filter = [
+    { priority: 9, match: { fields: denied }, actions: [{ do: 'drop' }], drops: 'denied' },
+    { priority: 1, match: { fields: own }, actions: [{ do: 'next-table', table: 'onward' }] },
+  ];
+  const judged = filter.map(({ drops, ...entry }) => ({
+    ...{ table: 'nf-1', rule_id: null, ...entry },
+    nf: { instance_id: 'c.fw.leaf-1', ...(drops ? { drops } : {}) },
+  }));
+  return Spec.parse({ ...spec, entries: [...spec.entries.filter(({ nf }) => !nf), ...judged], meters: undefined });
+}
+
+/** To ports 80 and 81: whole, as a first fragment and as a later one, of UDP and TCP. */
+export function fragmentFrames(): Sent[] {
+  const plain = { dst: GATEWAY, src: HOST, type: IPV4, from: 1, to: 2, ttl: 64, options: 0 } as const;
+  const kinds = ([17, 6] as const).flatMap((protocol) =>
+    ([80, 81] as const).flatMap((to) => ([0, 0x2000, 0x0003] as const).map((fragment) => ({ protocol, to, fragment }))),
+  );
+  return kinds.map(({ to, ...kind }, i) =>
+    frameOf({ port: 'p1', ...plain, ...kind, ports: [1, to], payload: new Uint8Array(100) } as Packet, i),
+  );
+}
+
 /** Of 500 bytes each. */
 export function meteredFrames(count: number): Sent[] {
   const plain = {

@@ -1,4 +1,5 @@
 import type { Operation } from '@orrery/contract';
+import { DRIVER_TITLES } from '../../shared/switches/switch-text.js';
 
 export type ByHand = 'retry' | 'rollback' | 'cancel';
 
@@ -15,17 +16,21 @@ export function whyNot(action: ByHand, { state }: Pick<Operation, 'state'>, may:
 
 /** What taking the operation back does, for the confirmation. */
 export function takeBackText(
-  { set_aside, chains, steps }: Pick<Operation, 'set_aside' | 'chains' | 'steps'>,
+  { set_aside, chains, drivers, steps }: Pick<Operation, 'set_aside' | 'chains' | 'drivers' | 'steps'>,
   titleOf: (id: string) => string,
 ): string {
   if (set_aside) return 'It is set aside: nothing of it runs. It will not be tried again.';
+  const switched = drivers.map((change) => `${change.switch} runs ${DRIVER_TITLES[change.from]} again`);
   const back = chains.map(({ chain_id, from_version }) =>
     from_version === null
       ? `${titleOf(chain_id)} is taken down`
       : `${titleOf(chain_id)} runs version ${from_version} again`,
   );
   const steered = steps.some(({ kind, state }) => kind === 'steer-fabric' && state !== 'pending');
-  const what = back.length > 0 ? `${back.join('; ')}.` : 'What runs becomes what ran before.';
+  const all = [...back, ...switched];
+  const what = all.length > 0 ? `${all.join('; ')}.` : 'What runs becomes what ran before.';
+  const changes = steps.some(({ kind, state }) => kind === 'change-driver' && state !== 'pending');
+  if (changes) return `${what} Its links are down once more meanwhile; packets over it are lost.`;
   return steered
     ? `${what} Traffic already takes the new path and is steered back; packets under way may be lost.`
     : `${what} Traffic does not take the new path yet.`;

@@ -18,6 +18,7 @@ const operation = (state: Operation['state']) =>
     by: 'amara',
     plan_id: null,
     chains: [],
+    drivers: [],
     set_aside: null,
     started_ms: 1,
     updated_ms: 2,

@@ -22,6 +22,7 @@ namespace {
 
 using nlohmann::json;
 using testing::await_stats;
+using testing::build_frame;
 using testing::Frame;
 using testing::GraphBuilder;
 using testing::module_stats;
@@ -139,15 +140,15 @@ class VethTest : public ::testing::TestWithParam<const char*> {
     std::_Exit(77);
   }
 
-  // The next frame that is not the kernel's own; empty after ten seconds.
-  Frame receive() {
+  // The next frame with the EtherType, by default one that the kernel does not send; empty after ten seconds.
+  Frame receive(uint16_t ether_type = 0x88b5) {
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (std::chrono::steady_clock::now() < give_up) {
       pollfd readable{.fd = far_, .events = POLLIN, .revents = 0};
       poll(&readable, 1, 100);
       Frame frame(2048);
       const ssize_t bytes = recv(far_, frame.data(), frame.size(), MSG_DONTWAIT);
-      if (bytes < 14 || load_be16(frame.data() + 12) != 0x88b5) continue;
+      if (bytes < 14 || load_be16(frame.data() + 12) != ether_type) continue;
       frame.resize(static_cast<size_t>(bytes));
       return frame;
     }
@@ -175,6 +176,20 @@ TEST_P(VethTest, CarriesFramesOfAllLengthsUnchangedBothWays) {
   }
   // The worker sleeps between frames and is woken by each.
   EXPECT_EQ(engine_.stats()["ports"][0]["tx_dropped"], 0);
+}
+
+// As they are, however long the datagram, and without those that are missing.
+TEST_P(VethTest, CarriesFragmentsAsTheyAre) {
+  engine_.apply(echo().json);
+  await_stats(engine_, [](const json& stats) { return up(stats, "nic"); });
+  for (const uint16_t offset : {0, 175, 350}) {
+    const Frame frame = build_frame({.proto = testing::kUdp,
+                                     .payload = std::string(offset == 0 ? 1392 : 1400, 'f'),
+                                     .fragment_offset = offset,
+                                     .more_fragments = offset != 350});
+    ASSERT_EQ(send(far_, frame.data(), frame.size(), 0), static_cast<ssize_t>(frame.size()));
+    ASSERT_EQ(receive(0x0800), frame) << "offset " << offset;
+  }
 }
 
 TEST_P(VethTest, TellsAnInterfaceThatIsGone) {

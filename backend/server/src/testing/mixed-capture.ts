@@ -9,10 +9,10 @@ interface Ends {
   readonly to: string;
 }
 
-/**
- * A capture (pcap) of frames of several protocols and ports; always the same one. None is a fragment: the port of an engine has
- * the kernel put fragments together, which single ones are not.
- */
+/** Flags and offset of whole packets, first fragments and later ones. */
+const FRAGMENTS = [0, 0, 0, 0, 0x2000, 0x2001, 0x00b9];
+
+/** A capture (pcap) of frames of several protocols and ports, some of them fragments; always the same one. */
 export function mixedCapture(count: number, { mac, from, to }: Ends): Buffer {
   const header = Buffer.from('d4c3b2a1020004000000000000000000ffff000001000000', 'hex');
   const ethernet = Buffer.from(`${GATEWAY}${mac.replaceAll(':', '')}0800`, 'hex');
@@ -27,7 +27,7 @@ export function mixedCapture(count: number, { mac, from, to }: Ends): Buffer {
     }
     if (protocol === 6) l4.writeUInt16BE(0x5010, 12);
     if (protocol === 17) l4.writeUInt16BE(l4.length, 4);
-    const ip = ipv4(protocol, i, l4.length, from, to);
+    const ip = ipv4(protocol, { id: i, fragment: pick(FRAGMENTS), payload: l4.length }, from, to);
     const frame = Buffer.concat([ethernet, ip, l4]);
     const record = Buffer.alloc(16);
     record.writeUInt32LE(i, 4);
@@ -38,11 +38,18 @@ export function mixedCapture(count: number, { mac, from, to }: Ends): Buffer {
   return Buffer.concat([header, ...records]);
 }
 
-function ipv4(protocol: number, id: number, payload: number, from: string, to: string): Buffer {
+interface Part {
+  readonly id: number;
+  readonly fragment: number;
+  readonly payload: number;
+}
+
+function ipv4(protocol: number, { id, fragment, payload }: Part, from: string, to: string): Buffer {
   const header = Buffer.alloc(20);
   header[0] = 0x45;
   header.writeUInt16BE(20 + payload, 2);
   header.writeUInt16BE(id, 4);
+  header.writeUInt16BE(fragment, 6);
   header[8] = 64;
   header[9] = protocol;
   Buffer.from(from.split('.').map(Number)).copy(header, 12);

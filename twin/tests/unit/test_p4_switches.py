@@ -53,6 +53,16 @@ async def answers(switch: P4Switch) -> None:
                 await asyncio.sleep(0.01)
 
 
+async def stop_all_threads(pid: int) -> None:
+    """A thread that runs when the signal comes goes on for a moment."""
+    os.kill(pid, signal.SIGSTOP)
+    async with asyncio.timeout(LIMIT_S):
+        while any(
+            stat.read_text().rpartition(")")[2].split()[0] != "T" for stat in Path(f"/proc/{pid}/task").glob("*/stat")
+        ):
+            await asyncio.sleep(0.01)
+
+
 @pytest.mark.usefixtures("software")
 def test_a_switch_that_hangs_is_replaced_and_one_that_answers_is_left_alone(tmp_path: Path) -> None:
     async def scenario() -> None:
@@ -86,7 +96,7 @@ def test_a_stopped_server_hangs_and_one_that_goes_on_answers(tmp_path: Path) -> 
         try:
             await answers(switch)
             assert switch.process.pid
-            os.kill(switch.process.pid, signal.SIGSTOP)
+            await stop_all_threads(switch.process.pid)
             with pytest.raises(ControlHung, match=r"no answer within 0\.2 s"):
                 await greet(switch.place.p4runtime_socket, 0.2)
             os.kill(switch.process.pid, signal.SIGCONT)

@@ -215,6 +215,12 @@ class SwitchNode(BaseModel):
     title: Annotated[str | None, Field(max_length=60)] = None
     origin: Origin
     driver: SwitchDriver
+    program: Annotated[
+        Name | None,
+        Field(
+            description="a P4 program of one's own, for the drivers p4 and bmv2: the switch carries no chain; absent: that of the fabric"
+        ),
+    ] = None
     ports: Annotated[int, Field(ge=2, le=1024)]
     table_entries: Annotated[int, Field(ge=16, le=1000000)]
     actions: list[SwitchAction]

@@ -282,6 +282,26 @@ describe('chains whose first NFs run on switches', () => {
     });
   });
 
+  it('stay on servers with more rules than a table could ever hold, which are counted and not made', () => {
+    const mask = { kind: 'mask', negation: false } as const;
+    const match = { ...ABLE.match, 'port.src': mask, 'port.dst': mask };
+    const rules = {
+      default_action: 'allow',
+      rules: Array.from({ length: 4096 }, () => ({ action: 'deny', src_port: '1-65534', dst_port: '1-65534' })),
+    };
+    const definition = lineOf('c', 'client-1', ['firewall', 'ids'], rules, 1e6);
+    const chains: PlannedChain[] = [{ chain_id: 'id', version: 1, definition, offload: 'where-possible' }];
+    const plan = makePlan(inputOf(chains, built(4000), { switches: new Map([['switch-1', { ...ABLE, match }]]) }));
+    expect(plan.feasible).toBe(true);
+    expect(plan.on_switches ?? []).toEqual([]);
+    // 30 x 30 masks for each of TCP and UDP, and the entry for what no rule holds for.
+    const needed = 4096 * 1800 + 1;
+    expect(plan.reasons.find(({ part, subject }) => part === 'offload' && subject === 'c.firewall-0')).toMatchObject({
+      decision: 'stays on servers',
+      constraint: { constraint: 'switch-table', where: 'switch-1', needed },
+    });
+  });
+
   it('are certified as they were planned', async () => {
     const definition = lineOf('c', 'client-1', ['firewall', 'monitor', 'ids', 'ids'], {}, 1e6);
     const chains: PlannedChain[] = [{ chain_id: 'id', version: 1, definition, offload: 'where-possible' }];

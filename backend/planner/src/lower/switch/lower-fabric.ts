@@ -5,7 +5,7 @@ import { ASSUMED_ABILITIES } from './abilities.js';
 import { availableEntries } from './available-entries.js';
 import { Inability, Shortage } from './match.js';
 import { ownProgramsBefore } from './own-programs.js';
-import { SwitchProgram } from './switch-program.js';
+import { MOST_ENTRIES_A_RULE, SwitchProgram } from './switch-program.js';
 import { switchPlaces } from './topology.js';
 
 /** Abilities reported by switches, by id. */
@@ -76,7 +76,8 @@ export function lowerFabric(
         program.add(rule);
       } catch (error) {
         if (error instanceof Shortage) {
-          const available = availableEntries(program.place.table_entries, abilities(id).entries) - program.size;
+          const left = availableEntries(program.place.table_entries, abilities(id).entries) - program.size;
+          const available = Math.min(left, MOST_ENTRIES_A_RULE);
           lack(
             { constraint: 'switch-table', needed: error.needed, available, unit: 'entries', where: id },
             `${id}: ${rule.id} needs ${error.needed} entries`,

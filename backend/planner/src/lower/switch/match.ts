@@ -96,29 +96,34 @@ function disjointMatches(
   );
 }
 
+/** Matches that are many: `count` of them, made when they are asked for. */
+export interface FilterMatches {
+  readonly count: number;
+  matches(): Fields[];
+}
+
 /**
  * Disjoint matches on the IPv4 packets for which a rule of a filter holds. A term on a port holds for TCP and UDP packets that
- * carry their ports: whole ones and first fragments. Throws as `matchesOf` does.
+ * carry their ports: whole ones and first fragments. Throws an Inability.
  */
-export function filterMatches(terms: readonly MatchTerm[], abilities: SwitchAbilities, most: number): Fields[] {
+export function filterMatches(terms: readonly MatchTerm[], abilities: SwitchAbilities): FilterMatches {
   const { addresses, ports, protocol, namesPorts } = setsOf(terms);
-  const heads = namesPorts
-    ? withPorts(protocol).flatMap((number) =>
-        product(
-          [exactly('ip.proto', number)],
-          fieldMatches('ip.later', interval(0, 0), abilities),
-          fieldMatches('port.src', ports['port.src'], abilities),
-          fieldMatches('port.dst', ports['port.dst'], abilities),
-        ),
-      )
-    : fieldMatches('ip.proto', protocol, abilities);
-  const matches = product(
-    heads,
+  const factors = [
     fieldMatches('ip.src', addresses['ip.src'], abilities),
     fieldMatches('ip.dst', addresses['ip.dst'], abilities),
-  );
-  if (matches.length > most) throw new Shortage(matches.length);
-  return matches;
+  ];
+  if (namesPorts) {
+    factors.unshift(
+      withPorts(protocol).map((number) => exactly('ip.proto', number)),
+      fieldMatches('ip.later', interval(0, 0), abilities),
+      fieldMatches('port.src', ports['port.src'], abilities),
+      fieldMatches('port.dst', ports['port.dst'], abilities),
+    );
+  } else factors.unshift(fieldMatches('ip.proto', protocol, abilities));
+  return {
+    count: factors.reduce((count, { length }) => count * length, 1),
+    matches: () => product(...factors),
+  };
 }
 
 /** A field with a single value. */

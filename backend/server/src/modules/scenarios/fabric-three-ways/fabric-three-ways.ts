@@ -2,21 +2,20 @@ import { ChainDefinition, Name } from '@orrery/contract';
 import { z } from 'zod';
 import { requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
+import { type Count, readAnew, since, total } from '../counted.js';
 import { deployChain } from '../deploy-chain.js';
 import { areSettled, type Driver, driversNow, setDrivers, whyNot } from '../drivers.js';
+import { captureOf, generate } from '../frames.js';
 import { driverThere, freeNames, freeTraffic, hosts, nfs, runningTwin, twinSwitch } from '../needs.js';
+import { framesApart, replay } from '../replay.js';
 import { defineScenario, type ScenarioStep, type Stage } from '../scenario.js';
-import { captureOf, generate } from './frames.js';
-import { type Count, countersApart, framesApart, type Observation, signatureOf, since, total } from './observation.js';
+import { countersApart, type Observation } from './observation.js';
 
 const CHAIN = 'scenario-three-ways';
 /** The first is what the others are compared with. */
 const DRIVERS: readonly Driver[] = ['ovs', 'p4', 'bmv2'];
 /** Of a change of the driver, on a busy machine. */
 const CHANGE_S = 120;
-const ARRIVAL_S = 10;
-/** Of counters, on a busy machine. */
-const READING_S = 30;
 const EVERY = { query: { limit: 1000 } };
 
 const Parameters = z.object({
@@ -126,47 +125,19 @@ async function observe(
   switches: readonly string[],
   { from, to, frames, rate_pps }: Parameters,
 ): Promise<Observation> {
-  const { api } = stage;
   const before = await countedNow(stage, memory.chain, switches);
-  const filter = `src host ${await requireIpv4(api, from)} and (tcp or udp) and portrange 20000-27999`;
-  const limits = { packets: 10_000, duration_s: 300 };
-  const capture = await api.call('startCapture', { body: { host: to, filter, ...limits } });
-  const params = { id: capture.id };
   const id = `scenario-replay-${driver}`;
-  const config = { pcap_id: memory.capture, rate_pps };
-  stage.note(`sending ${frames} frames`);
-  await stage.make('application', { id, kind: 'pcap-replay', node: from, enabled: true, config });
-  const sent = await stage.until('the end of the capture', ARRIVAL_S + (2 * frames) / rate_pps, async () => {
-    const { state, metrics, detail } = (await api.call('getApplication', { params: { id } })).status;
-    if (state === 'failed') throw new Error(`the capture was not sent: ${detail}`);
-    return state === 'completed' ? (metrics.find(({ name }) => name === 'sent')?.value ?? 0) : null;
-  });
-  const arrivals = async () => (await api.call('getCapture', { params })).packets;
-  const until = performance.now() + 1000 * ARRIVAL_S;
-  await stage.until('the arrival of the frames', 2 * ARRIVAL_S, async () =>
-    (await arrivals()).length >= sent || performance.now() > until ? true : null,
-  );
-  await api.call('stopCapture', { params });
-  const arrived = (await arrivals()).map(signatureOf);
+  const sending = { id, from, to, capture: memory.capture, rate_pps, frames };
+  const replayed = await replay(stage, sending);
   const after = await countedNow(stage, memory.chain, switches);
-  return { driver, sent, arrived, rules: since(after.rules, before.rules), nfs: since(after.nfs, before.nfs) };
+  return { driver, ...replayed, rules: since(after.rules, before.rules), nfs: since(after.nfs, before.nfs) };
 }
 
 /** Counters of the chain, read after all that has been forwarded up to now. */
 async function countedNow(stage: Stage, chainId: string, switches: readonly string[]) {
   const { api } = stage;
   stage.note('reading counters');
-  const readings = async () => {
-    const { items } = await api.call('listSwitches', EVERY);
-    return new Map(items.flatMap(({ id, counted_ms }) => (switches.includes(id) ? [[id, counted_ms]] : [])));
-  };
-  // A reading that is under way may have begun before.
-  for (let newer = 0; newer < 2; newer++) {
-    const last = await readings();
-    await stage.until('a reading of the counters of every switch', READING_S, async () =>
-      [...(await readings())].every(([id, counted_ms]) => counted_ms !== last.get(id)) ? true : null,
-    );
-  }
+  await readAnew(stage, switches);
   const rules = new Map<string, Count>();
   for (const id of switches) {
     const { items } = await api.call('listSwitchRules', { params: { id }, ...EVERY });

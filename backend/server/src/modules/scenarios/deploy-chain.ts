@@ -10,13 +10,18 @@ export async function deployChain(stage: Stage, chainId: string): Promise<void> 
 /** How a chain is to run, with options of planning. */
 type HowToRun = Partial<
   Pick<Plan['request'], 'strategy' | 'parallelization' | 'scheduling' | 'scheduling_mode' | 'seed'> &
-    Pick<Plan['request']['chains'][number], 'execution' | 'schedule'>
+    Pick<Plan['request']['chains'][number], 'execution' | 'schedule' | 'offload'>
 >;
 
 /** Plans the chain that way and deploys the plan; resolves with it when the chain runs by it. */
 export async function deployAs(stage: Stage, chainId: string, how: HowToRun): Promise<Plan> {
-  const { execution, schedule, ...options } = how;
-  const chain = { chain_id: chainId, ...(execution ? { execution } : {}), ...(schedule ? { schedule } : {}) };
+  const { execution, schedule, offload, ...options } = how;
+  const asked = {
+    ...(execution ? { execution } : {}),
+    ...(schedule ? { schedule } : {}),
+    ...(offload ? { offload } : {}),
+  };
+  const chain = { chain_id: chainId, ...asked };
   const plan = await stage.api.call('createPlan', { body: { chains: [chain], ...options } });
   if (!plan.feasible) {
     const [why] = [

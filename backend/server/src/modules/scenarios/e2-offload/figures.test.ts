@@ -17,6 +17,7 @@ const ON_SERVERS: Observed = {
   p50_us: 500,
   p99_us: 900,
   probes: { sent: 50, lost: 0 },
+  busyShare: 0.93,
 };
 const ON_SWITCH: Observed = {
   ...ON_SERVERS,
@@ -55,6 +56,10 @@ it('tells what is saved and freed, and what the switch spends', () => {
   expect(here('Bytes saved on the link')).toBe(28_000);
   expect(here('CPU of engines freed')).toBeCloseTo(10);
   expect(here('CPU of the process of the switch, more')).toBeCloseTo(2);
+  expect(all.find(({ name }) => name === 'One-way latency, p50, all on servers')).toMatchObject({
+    here: 500,
+    note: expect.stringContaining('busy for 93 %'),
+  });
 });
 
 it.each([

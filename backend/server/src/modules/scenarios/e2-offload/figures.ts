@@ -1,5 +1,6 @@
 import type { ScenarioFigure } from '@orrery/contract';
 import type { z } from 'zod';
+import { percentOf } from '../busy-cores.js';
 import { framesApart } from '../replay.js';
 import { FIRST_NFS } from './chain.js';
 import type { Observed } from './observe.js';
@@ -98,4 +99,5 @@ export function figuresOf(onServers: Observed, onSwitch: Observed, change: Chang
 
 const less = (one: number | null, other: number | null) => (one === null || other === null ? null : one - other);
 const percent = (share: number | null) => (share === null ? null : 100 * share);
-const probesText = ({ probes: { sent, lost } }: Observed) => `${sent} probes from host to host, ${lost} lost`;
+const probesText = ({ probes: { sent, lost }, busyShare }: Observed) =>
+  `${sent} probes from host to host, ${lost} lost; cores were busy for ${percentOf(busyShare)} of the time`;

@@ -1,4 +1,5 @@
 import { nfInstances, type Plan, sampleKey } from '@orrery/contract';
+import { observeCores } from '../busy-cores.js';
 import { type Count, readAnew } from '../counted.js';
 import { ensureServer } from '../load.js';
 import { type Replayed, replay } from '../replay.js';
@@ -45,6 +46,8 @@ export interface Probed {
   readonly p50_us: number | null;
   readonly p99_us: number | null;
   readonly probes: { readonly sent: number; readonly lost: number };
+  /** Of the cores of the machine, while probes were sent. */
+  readonly busyShare: number;
 }
 
 interface Deployed {
@@ -98,10 +101,11 @@ const isFirst = (node: string | null) => FIRST_NFS.some((id) => id === node);
 
 async function probe(stage: Stage, name: string, { from, to, seconds, probes_per_s }: Traffic): Promise<Probed> {
   const metrics = await startProbes(stage, name, { from, to, rate_per_s: probes_per_s, duration_s: seconds });
+  const busyShare = observeCores();
   await stage.wait(seconds, 'sending probes');
   return stage.until('the end of the probes', SETTLE_S, async () => {
     const now = await metrics();
-    return now.isOver ? now.probed : null;
+    return now.isOver ? { ...now.probed, busyShare: busyShare() } : null;
   });
 }
 
@@ -123,7 +127,11 @@ async function startProbes(stage: Stage, name: string, { from, to, ...rate }: Pr
     if (state === 'failed') throw new Error(`no probes: ${detail}`);
     const value = (metric: string) => metrics.find((each) => each.name === metric)?.value ?? null;
     const probes = { sent: value('sent') ?? 0, lost: value('lost') ?? 0 };
-    const probed: Probed = { p50_us: value('latency_p50_us'), p99_us: value('latency_p99_us'), probes };
+    const probed: Omit<Probed, 'busyShare'> = {
+      p50_us: value('latency_p50_us'),
+      p99_us: value('latency_p99_us'),
+      probes,
+    };
     return { isOver: state === 'completed', probed };
   };
 }

@@ -5,7 +5,7 @@ import type { HeartbeatTiming } from '../../platform/heartbeat.js';
 import type { InstanceRecord } from '../hosted-instance.js';
 import type { Entry } from './namespace-commands.js';
 import type { NetworkNamespace } from './network-namespace.js';
-import type { AskReport } from './program-report.js';
+import type { AskReport, FirstSign } from './program-report.js';
 
 /** Folders of an instance. */
 export interface ProgramFolders {
@@ -27,8 +27,8 @@ export interface Housed {
 export interface Signs {
   ask: AskReport;
   timing: HeartbeatTiming;
-  /** Packets come when it has answered for the first time, which it has to in this time; null: at once. */
-  first: { limit_ms: number; lack: string } | null;
+  /** Packets come when `first.ask` has answered, which it has to in this time; null: at once. */
+  first: FirstSign | null;
   /** Ends what a signal does not reach. Absent: one does. */
   kill?(): Promise<void>;
 }

@@ -8,6 +8,15 @@ import { type Entry, heardFrom } from './namespace-commands.js';
 /** A report is a process of its own, so it is asked for less often than a sign of life on a socket. */
 export const REPORTS: HeartbeatTiming = { period_ms: 1000, silent_ms: 3000, dead_ms: 8000 };
 
+/** What a program that has just started has to show before packets come. */
+export interface FirstSign {
+  /** Rejects as long as it has not been seen to do well. */
+  ask: AskReport;
+  limit_ms: number;
+  /** What is missing until then, in words. */
+  lack: string;
+}
+
 /** A program that has just started must have reported by then. */
 export const FIRST = { limit_ms: 10_000, lack: 'no report' };
 const FIRST_POLL_MS = 50;
@@ -32,13 +41,12 @@ export function figuresIn(text: string): Figures {
   return Object.fromEntries(found.slice(0, MOST_FIGURES));
 }
 
-/** Resolves once a program that has just started reports; it is killed if it does not. `explain`: how it ended. */
+/** Resolves once a program that has just started shows its first sign; it is killed if it does not. `explain`: how it ended. */
 export async function firstReport(
   program: Pick<DetachedProcess, 'ended' | 'alive' | 'kill'>,
-  ask: AskReport,
+  { ask, limit_ms, lack }: FirstSign,
   explain: (how: string) => Promise<string>,
   id: string,
-  { limit_ms, lack } = FIRST,
 ): Promise<void> {
   const untilMs = monotonicMs() + limit_ms;
   const ended = program.ended.then(async (how) => new DriverError(await explain(how), id));

@@ -67,8 +67,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     await this.prepare(housed, filled, namespace);
     const process = filled.command && (await this.housing.spawn(housed, namespace, filled.command));
     const signs = process && this.signs(housed, filled, namespace, process);
-    if (process && signs?.first)
-      await firstReport(process, signs.ask, (how) => this.explain(housed, how), id, signs.first);
+    if (process && signs?.first) await firstReport(process, signs.first, (how) => this.explain(housed, how), id);
     // A container sets itself up, and may have flushed the namespace's rules.
     if (this.programs.imageOf(record)) await this.orRemoved(namespace, () => namespace.forward(program.forwarding));
     await this.orRemoved(namespace, () => namespace.open());
@@ -264,7 +263,8 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     process: DetachedProcess,
   ): Signs | null {
     if (!report) return this.housing.signs?.(housed, process) ?? null;
-    return { ask: reporter(this.housing.besides(housed, namespace, process), report), timing: REPORTS, first: FIRST };
+    const ask = reporter(this.housing.besides(housed, namespace, process), report);
+    return { ask, timing: REPORTS, first: { ...FIRST, ask } };
   }
 
   /** With both interfaces; made anew if anything is missing, or it was another program's. */

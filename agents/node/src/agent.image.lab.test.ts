@@ -99,8 +99,13 @@ describe.skipIf(missing !== null)(
       await until('its end is told', () => lab.told('instance.ended').length === 2);
       await lab.crosses();
 
+      // A configuration that needs it waits, and what runs goes on.
+      const { container: before } = await lab.state();
       lab.server.send({ type: 'desired', spec: filterChain(2, [], { reference, pull: 'always' }) });
       await lab.detail(/its registry cannot be reached/);
+      expect(lab.told('instance.refused').at(-1)).toContain('keeps running unchanged');
+      expect([await lab.passed(80), await lab.passed(23, 3, 0.5)]).toEqual([3, 0]);
+      expect((await lab.state()).container.id).toBe(before.id);
       await lab.desire(filterChain(3, [], { reference, pull: 'if-missing' }));
       await lab.crosses();
     });

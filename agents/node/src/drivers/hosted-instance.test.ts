@@ -55,6 +55,8 @@ class FakeRunner implements Runner<FakeInstance> {
     return this.instances.at(-1)!;
   }
 
+  provide: (record: InstanceRecord) => Promise<void> | null = () => null;
+
   async configure() {
     return this.inPlace();
   }
@@ -252,6 +254,80 @@ describe('HostedInstance', () => {
     await configure('d3');
     expect(one.observed).toMatchObject({ state: 'running', digest: 'd3', detail: null });
     expect(taken).toEqual(['d3']);
+  });
+
+  it('goes on unchanged until the rest for a new configuration is there', async () => {
+    const { runner, one, configure, taken, told } = setUp();
+    await one.launch();
+    runner.inPlace = () => false;
+    const answers = [new DriverError('the registry is down'), new DriverError('the registry is down'), null];
+    const asked: string[] = [];
+    runner.provide = async ({ digest }) => {
+      asked.push(digest);
+      const answer = answers.shift();
+      if (answer) throw answer;
+    };
+    await configure('d2');
+    await settle();
+    const failed = { state: 'failed', permanent: false, detail: 'the registry is down', digest: 'd2' };
+    expect(one.observed).toMatchObject({ ...failed, ends: { near: 'n' } });
+    expect([runner.instances[0]!.stopped, taken]).toEqual([false, []]);
+    await vi.advanceTimersByTimeAsync(250);
+    expect(told).toEqual(['refused: the registry is down']);
+    expect([runner.instances[0]!.stopped, runner.starts.length, one.observed.detail]).toEqual([
+      ...[false, 1, 'the registry is down'],
+    ]);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(one.observed).toMatchObject({ state: 'running', digest: 'd2', detail: null });
+    expect(runner.instances.map(({ stopped }) => stopped)).toEqual([true, false]);
+    expect([asked, taken]).toEqual([['d2', 'd2', 'd2'], ['d2']]);
+  });
+
+  it('can be relinked, restarted and wanted otherwise while the rest is obtained', async () => {
+    const { runner, one, configure, taken } = setUp();
+    await one.launch();
+    runner.inPlace = () => false;
+    const answers = new Map<string, (failure: Error | null) => void>();
+    runner.provide = ({ digest }) =>
+      new Promise((resolve, reject) => {
+        answers.set(digest, (failure) => (failure ? reject(failure) : resolve()));
+      });
+    await configure('d2');
+    expect(one.observed).toMatchObject({ state: 'starting', digest: 'd2', ends: { near: 'n' } });
+    let turns = 0;
+    await one.inTurn(async () => void turns++);
+    expect(turns).toBe(1);
+    runner.instances[0]!.end({ how: 'exit code 1' });
+    await vi.advanceTimersByTimeAsync(250);
+    expect([one.running, one.record.digest]).toEqual([runner.instances[1], 'd1']);
+
+    await configure('d3');
+    answers.get('d2')!(new DriverError('given up'));
+    await settle();
+    expect(one.observed).toMatchObject({ state: 'starting', digest: 'd3', detail: null });
+    answers.get('d3')!(null);
+    await settle();
+    expect(one.observed).toMatchObject({ state: 'running', digest: 'd3' });
+    expect([runner.starts.length, taken]).toEqual([3, ['d3']]);
+
+    await configure('d4');
+    await one.destruct();
+    answers.get('d4')!(null);
+    await settle();
+    expect([runner.starts.length, one.observed.state]).toEqual([3, 'stopping']);
+  });
+
+  it('refuses a new configuration for which the rest can never be had', async () => {
+    const { runner, one, configure, told } = setUp();
+    await one.launch();
+    runner.inPlace = () => false;
+    runner.provide = async () => {
+      throw new DriverError('the image is for another processor', null, true);
+    };
+    await configure('d2');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(one.observed).toMatchObject({ state: 'failed', permanent: true, ends: { near: 'n' } });
+    expect([one.running, told]).toEqual([runner.instances[0], ['refused: the image is for another processor']]);
   });
 
   it('retries a configuration that could not be applied', async () => {

@@ -60,6 +60,11 @@ export interface Runner<I extends RunningInstance> {
   adopt(record: InstanceRecord): Promise<I | null>;
   /** Creates interfaces and starts it, replacing whatever is left of an earlier start. */
   start(record: InstanceRecord): Promise<I>;
+  /**
+   * Obtains what a start from a record needs, while what was started before may still run. Null: nothing that could be
+   * lacking. Rejects if it is given up.
+   */
+  provide?(record: InstanceRecord): Promise<void> | null;
   /** Reconfigures it while it runs; false: it must be restarted. */
   configure(running: I, record: InstanceRecord): Promise<boolean>;
   /** Names of its interfaces in the agent's network namespace. */
@@ -72,7 +77,7 @@ export interface Runner<I extends RunningInstance> {
   clear(instanceId: string): Promise<void>;
   /** What a start that takes long is doing; null: it does not say. */
   progress?(instanceId: string): string | null;
-  /** A start that takes long gives up: something else is wanted. */
+  /** What takes long is given up: something else is wanted. */
   abandon?(instanceId: string): void;
 }
 
@@ -108,6 +113,10 @@ export class HostedInstance<I extends RunningInstance> {
   private leaving = false;
   private released = false;
   private refusal: string | null = null;
+  /** Records from which it can be started with what is there. */
+  private readonly provided = new WeakSet<InstanceRecord>();
+  /** That for which the rest is being obtained. */
+  private awaited: InstanceRecord | null = null;
   private state: 'starting' | 'running' | 'failed' = 'starting';
   private detail: string | null = null;
   private permanent = false;
@@ -131,12 +140,13 @@ export class HostedInstance<I extends RunningInstance> {
     // An instance that is being removed has no digest, so that it is recreated if it is wanted again.
     if (this.leaving) return { digest: '', state: 'stopping', detail, ends };
     const { digest } = this.target;
-    if (state === 'starting')
-      return { digest, state, detail: this.runner.progress?.(this.record.instance_id) ?? detail, ends, permanent };
+    const progress = this.runner.progress?.(this.record.instance_id) ?? detail;
+    if (state === 'starting') return { digest, state, detail: progress, ends, permanent };
     if (state !== 'running') return { digest, state, detail, ends, permanent };
     if (this.silent) return { digest, state: 'failed', detail: this.running?.trouble ?? 'it does not answer', ends };
     if (refusal !== null) return { digest, state: 'failed', detail: refusal, ends, permanent: true };
-    return { digest, state: this.record === this.target ? 'running' : 'starting', detail, ends, permanent };
+    if (this.record !== this.target) return { digest, state: 'starting', detail: progress, ends, permanent };
+    return { digest, state, detail, ends, permanent };
   }
 
   inTurn(work: () => Promise<void>): Promise<void> {
@@ -166,7 +176,9 @@ export class HostedInstance<I extends RunningInstance> {
     this.refusal = null;
     this.permanent = false;
     this.restarts = 0;
-    if (!this.running) this.state = 'starting';
+    // What was wrong with the configuration before does not count for this one.
+    this.state = this.running ? 'running' : 'starting';
+    if (this.running) this.detail = null;
     return this.launch();
   }
 
@@ -206,7 +218,7 @@ export class HostedInstance<I extends RunningInstance> {
     if (this.released) return;
     this.rest();
     try {
-      if (this.running && this.record !== this.target) await this.change(this.running);
+      if (this.running && this.record !== this.target && this.canStart()) await this.change(this.running);
       if (!this.running) await this.start();
     } catch (error) {
       const { message, permanent } = error as Error & { permanent?: boolean };
@@ -216,8 +228,8 @@ export class HostedInstance<I extends RunningInstance> {
   }
 
   private async start(): Promise<void> {
-    // After it refused a configuration, it starts with the old one.
-    if (this.refusal === null) this.take(this.target);
+    // After it refused a configuration, and until the rest for one is there, it starts with the old one.
+    if (this.refusal === null && this.canStart()) this.take(this.target);
     this.rest();
     this.attach(await this.runner.start(this.record));
   }
@@ -239,6 +251,34 @@ export class HostedInstance<I extends RunningInstance> {
     this.state = 'starting';
     this.watcher.changed();
     await running.stop();
+  }
+
+  /**
+   * Whether nothing speaks against giving up a configuration that can be started for the desired one. Otherwise the
+   * rest is obtained meanwhile, outside of its turn: what runs can be relinked and restarted.
+   */
+  private canStart(): boolean {
+    const { record, target } = this;
+    if (record === target || this.provided.has(target) || !this.provided.has(record)) return true;
+    if (this.awaited === target) return false;
+    const work = this.runner.provide?.(target);
+    if (!work) return true;
+    this.awaited = target;
+    this.watcher.changed();
+    work.then(
+      () => this.obtained(target, null),
+      (error) => this.obtained(target, error),
+    );
+    return false;
+  }
+
+  private obtained(target: InstanceRecord, failure: (Error & { permanent?: boolean }) | null): void {
+    if (this.awaited === target) this.awaited = null;
+    if (!failure) this.provided.add(target);
+    if (target !== this.target || this.leaving || this.released) return;
+    if (!failure) void this.launch();
+    else if (failure.permanent) this.refuse(failure.message);
+    else this.failed({ how: failure.message });
   }
 
   private take(record: InstanceRecord): void {
@@ -275,6 +315,7 @@ export class HostedInstance<I extends RunningInstance> {
   }
 
   private again(): void {
+    this.rest();
     this.restarts++;
     const wait_ms = backoffMs(RETRY, this.restarts, Math.random());
     this.timer = setTimeout(() => void this.launch(), wait_ms).unref();
@@ -283,6 +324,7 @@ export class HostedInstance<I extends RunningInstance> {
   private attach(running: I): void {
     if (this.released) running.release();
     this.running = running;
+    this.provided.add(this.record);
     this.ends = running.ends;
     this.silent = false;
     this.since_ms = monotonicMs();
@@ -326,7 +368,9 @@ export class HostedInstance<I extends RunningInstance> {
     this.detail = how;
     this.permanent = permanent;
     if (unlinked) this.ends = null;
-    if (!told) this.watcher.ended(how);
+    // What goes on running has not ended: a new configuration cannot be had yet.
+    if (!told && this.running) this.watcher.refused(how);
+    else if (!told) this.watcher.ended(how);
     if (!this.released && !permanent) this.again();
     this.watcher.changed();
   }

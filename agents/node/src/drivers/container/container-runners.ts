@@ -35,6 +35,10 @@ export class ContainerRunners implements Runner<Contained> {
     return this.of(id).start(record);
   }
 
+  provide(record: InstanceRecord): Promise<void> | null {
+    return this.isProgram(record) ? this.runner.provide(record) : null;
+  }
+
   async configure(running: Contained, record: InstanceRecord): Promise<boolean> {
     if (isNf(running)) return !this.isProgram(record) && this.nfs.configure(running, record);
     return this.isProgram(record) && this.runner.configure(running, record);

@@ -19,10 +19,26 @@ interface Start {
   files: string;
 }
 
+/** An image, and what was desired when it was provided. */
+interface Provided {
+  digest: string;
+  id: string;
+}
+
+/** `text`: how far it is. */
+interface Work {
+  abort: AbortController;
+  text: string | null;
+}
+
+/** What runs, and what is to follow it. */
+const MOST_PROVIDED = 2;
+
 /** Images of instances: provided once for what is desired, so that a restart needs no registry and runs what ran before. */
 export class UserImages {
-  private readonly provided = new Map<string, { digest: string; id: string }>();
-  private readonly underWay = new Map<string, { abort: AbortController; text: string | null }>();
+  /** By instance, the latest first. */
+  private readonly provided = new Map<string, readonly Provided[]>();
+  private readonly underWay = new Map<string, Set<Work>>();
 
   constructor(
     private readonly store: ImageStore,
@@ -31,43 +47,60 @@ export class UserImages {
     private readonly onProgress: () => void,
   ) {}
 
-  /** `name`: that of its container. */
+  /** `name`: that of its container. Others of the instance go on: what runs is restarted while its successor is pulled. */
   async provide({ instance_id: id, digest }: InstanceRecord, image: ContainerImage, name: string): Promise<void> {
-    const known = this.provided.get(id) ?? (await this.formerOf(name));
-    if (known?.digest === digest && (await this.docker.hasImage(known.id))) {
-      this.provided.set(id, known);
-      return;
+    const work: Work = { abort: new AbortController(), text: null };
+    const all = this.underWay.get(id) ?? new Set();
+    this.underWay.set(id, all.add(work));
+    try {
+      const provided = (await this.stillThere(id, digest, name)) ?? (await this.obtain(id, digest, image, work));
+      if (work.abort.signal.aborted) throw new DriverError('its image is not wanted any more', id);
+      this.remember(id, provided);
+    } finally {
+      all.delete(work);
+      if (all.size === 0 && this.underWay.get(id) === all) this.underWay.delete(id);
     }
-    this.abandon(id);
-    const work = { abort: new AbortController(), text: null as string | null };
-    this.underWay.set(id, work);
+  }
+
+  /** What was provided for the same before. */
+  private async stillThere(id: string, digest: string, name: string): Promise<Provided | null> {
+    const known = this.providedFor(id, digest) ?? (await this.formerOf(name));
+    return known?.digest === digest && (await this.docker.hasImage(known.id)) ? known : null;
+  }
+
+  private async obtain(id: string, digest: string, image: ContainerImage, work: Work): Promise<Provided> {
     const progress = (text: string) => {
       if (work.text === text) return;
       work.text = text;
       this.onProgress();
     };
-    try {
-      const found = await this.store.provide(image, { instance_id: id, progress, signal: work.abort.signal });
-      requireFit(found, image, id);
-      this.provided.set(id, { digest, id: found.id });
-    } finally {
-      if (this.underWay.get(id) === work) this.underWay.delete(id);
-    }
+    const found = await this.store.provide(image, { instance_id: id, progress, signal: work.abort.signal });
+    requireFit(found, image, id);
+    return { digest, id: found.id };
   }
 
-  /** That of a container which an earlier agent started. */
-  private async formerOf(name: string): Promise<{ digest: string; id: string } | null> {
+  private providedFor(id: string, digest: string): Provided | undefined {
+    return this.provided.get(id)?.find((one) => one.digest === digest);
+  }
+
+  private remember(id: string, image: Provided): void {
+    const others = (this.provided.get(id) ?? []).filter(({ digest }) => digest !== image.digest);
+    this.provided.set(id, [image, ...others].slice(0, MOST_PROVIDED));
+  }
+
+  /** That of a container which is still there, also if an earlier agent started it. */
+  private async formerOf(name: string): Promise<Provided | null> {
     const found = await this.docker.inspect(name).catch(() => null);
     const digest = found?.labels[DIGEST_LABEL];
     return found && digest !== undefined ? { digest, id: found.image } : null;
   }
 
   progress(id: string): string | null {
-    return this.underWay.get(id)?.text ?? null;
+    return [...(this.underWay.get(id) ?? [])].find(({ text }) => text !== null)?.text ?? null;
   }
 
   abandon(id: string): void {
-    this.underWay.get(id)?.abort.abort();
+    for (const { abort } of this.underWay.get(id) ?? []) abort.abort();
   }
 
   forget(id: string): void {
@@ -78,7 +111,7 @@ export class UserImages {
   /** A container that does not start is removed. */
   async start(name: string, holder: string, { of, digest, image, config, files }: Start): Promise<void> {
     const { docker } = this;
-    const { id } = this.provided.get(of.instance_id)!;
+    const { id } = this.providedFor(of.instance_id, digest)!;
     makeLegible(files);
     try {
       const made = imageConfig({ ...of, image: id }, holder, image, config, files);

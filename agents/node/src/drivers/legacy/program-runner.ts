@@ -74,6 +74,14 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     return this.run(housed, namespace, process);
   }
 
+  /** Only images can be lacking: what programs need is installed or not. */
+  provide(record: InstanceRecord): Promise<void> | null {
+    if (!this.programs.imageOf(record) || this.isRunBy(record)) return null;
+    const refusal = this.refusal(record);
+    if (refusal) return Promise.reject(refusal);
+    return this.housing.provide?.({ record, program: this.programs.of(record)! }) ?? null;
+  }
+
   /**
    * Without a program there is nothing to restart: the kernel takes the new configuration while packets pass. If it is
    * refused, what was set up before is set up again.
@@ -82,6 +90,7 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     const { instance_id: id } = record;
     const program = this.programs.of(record);
     const namespace = this.namespaces.get(id);
+    if (this.isRunBy(record)) return true;
     if (!program || program.command || !namespace || !this.isMadeFor(id, program)) return false;
     const setUp = async (of: InstanceRecord) => {
       const housed = { record: of, program };
@@ -278,6 +287,12 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     this.namespaces.set(id, made);
     this.applied.set(id, program);
     return made;
+  }
+
+  /** Whether the container of an image that was started last is what a record asks for: none is changed in place. */
+  private isRunBy(record: InstanceRecord): boolean {
+    const last = this.prepared.get(record.instance_id);
+    return this.programs.imageOf(record) !== undefined && last?.digest === record.digest;
   }
 
   private isMadeFor(id: string, program: LegacyProgram): boolean {

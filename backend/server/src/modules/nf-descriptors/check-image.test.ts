@@ -50,12 +50,21 @@ it.each([
   [{ files: [{ name: 'config.json', content: '' }] }, `${IMAGE}/files/0/name`, 'duplicate-id'],
   [{ limits: { memory_bytes: 16 * MIB } }, `${IMAGE}/limits/memory_bytes`, 'too-small'],
   [{ health: { by: 'image', timeout_s: 20, start_s: 10 } }, `${IMAGE}/health/timeout_s`, 'too-large'],
+  [{ health: { by: 'image', interval_s: 30 } }, `${IMAGE}/health/start_s`, 'too-small'],
+  [{ health: { by: 'command', command: ['x'], interval_s: 13 } }, `${IMAGE}/health/start_s`, 'too-small'],
   [{ writable: ['/tmp', '/tmp'] }, `${IMAGE}/writable/1`, 'duplicate-id'],
   [{ writable: ['/instance/x'] }, `${IMAGE}/writable/0`, 'duplicate-id'],
   [{ forwarding: 'tap' }, '/actions/may_drop', 'not-possible'],
   [{ forwarding: 'route' }, '/unsupported', 'not-supported'],
 ])('names what is wrong: %j', (of, pointer, code) => {
   expect(errorsOf(of)).toEqual([[pointer, code]]);
+});
+
+it.each([
+  { by: 'image', interval_s: 12, timeout_s: 3, start_s: 15 },
+  { by: 'tcp', port: 80, interval_s: 60 },
+])('accepts a check that can succeed in time: %j', (health) => {
+  expect(errorsOf({ health })).toEqual([]);
 });
 
 it('takes no other implementation beside an image, and no derived attributes', () => {

@@ -36,9 +36,17 @@ function limitErrors({ limits }: ContainerImage, { implementations }: NfDescript
 }
 
 function healthErrors({ health }: ContainerImage, of: string): FieldError[] {
-  if (!health || health.timeout_s <= health.start_s) return [];
-  const detail = `must be at most ${health.start_s}: a container that is not healthy by then has failed`;
-  return [{ pointer: `${of}/health/timeout_s`, detail, code: 'too-large' }];
+  if (!health) return [];
+  const { interval_s, timeout_s, start_s } = health;
+  if (timeout_s > start_s) {
+    const detail = `must be at most ${start_s}: a container that is not healthy by then has failed`;
+    return [{ pointer: `${of}/health/timeout_s`, detail, code: 'too-large' }];
+  }
+  // The agent checks a TCP port from the start.
+  const first_s = health.by === 'tcp' ? timeout_s : interval_s + timeout_s;
+  if (first_s <= start_s) return [];
+  const detail = `must be at least ${first_s} (interval_s + timeout_s): Docker checks for the first time after interval_s`;
+  return [{ pointer: `${of}/health/start_s`, detail, code: 'too-small' }];
 }
 
 function folderErrors({ writable }: ContainerImage, of: string): FieldError[] {

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { AgentCapabilities, MAX_IMAGES } from '@orrery/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventLog, scratchDirectory, until } from '../../testing/scratch.js';
 import { instance } from '../../testing/specs.js';
@@ -23,6 +24,8 @@ class FakeDocker {
   hung = false;
   /** Refuses to list containers. */
   blind = false;
+  /** Names of the images that it has. */
+  images: readonly string[] = [];
   private readonly streams = new Set<ServerResponse>();
   private server: Server | null = null;
 
@@ -73,6 +76,7 @@ class FakeDocker {
       [/^GET \/_ping$/, {}],
       [/^GET \/v1.41\/images\/orrery\/container-nf:[0-9a-f]{12}\/json$/, {}],
       [/^GET \/v1.41\/images\/json\?/, []],
+      [/^GET \/v1.41\/images\/json$/, [{ RepoTags: this.images, RepoDigests: [] }]],
       [/^POST \/v1.41\/containers\/create\?name=orrery-n1-trial$/, { Id: 'trial' }],
       [/^POST \/v1.41\/containers\/trial\/start$/, {}],
       [/^GET \/v1.41\/containers\/trial\/json$/, found],
@@ -149,6 +153,18 @@ it('offers containers once Docker responds until it has been unreachable for a w
   expect(changes()).toBe(before + 1);
   expect(log.names()).toEqual(['docker.lost']);
   expect(driver.offer.detail).toContain('Docker does not answer');
+});
+
+it('offers images by the names that a server takes, however long others are', async () => {
+  const short = Array.from({ length: MAX_IMAGES + 1 }, (_, i) => `a/b:${i}`);
+  const { driver } = await setUp({
+    before: (docker) => {
+      docker.images = [`a/${'x'.repeat(300)}:1`, ...short];
+    },
+  });
+  await until('its images are known', () => driver.offer.images!.length > 0);
+  expect(driver.offer.images).toEqual(short.slice(0, MAX_IMAGES));
+  expect(AgentCapabilities.shape.containers.safeParse(driver.offer).error).toBeUndefined();
 });
 
 it('offers no containers of a Docker that hangs until it answers again', async () => {

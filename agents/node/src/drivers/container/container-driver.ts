@@ -57,6 +57,8 @@ type Instance = HostedInstances<Contained>['all'][number];
 
 /** How long the sampler waits for a slow NF. */
 const READ_LIMIT_MS = 100;
+/** Docker takes longer names than the server does. */
+const IMAGE_NAME_CHARS = 300;
 const SWEEP_PAUSE_MS = 30_000;
 const DETAIL_LIMIT_CHARS = 1000;
 /** Source of CPU time and memory. */
@@ -121,7 +123,7 @@ export class ContainerDriver implements HostedDriver {
   get offer(): NonNullable<AgentCapabilities['containers']> {
     const { available, detail } = this.host;
     const known = new Set([...(this.options.archives?.references ?? []), ...this.host.images]);
-    const images = [...known].slice(0, MAX_IMAGES);
+    const images = [...known].filter((name) => name.length <= IMAGE_NAME_CHARS).slice(0, MAX_IMAGES);
     return { available, detail: detail.slice(0, DETAIL_LIMIT_CHARS), programs: true, images };
   }
 

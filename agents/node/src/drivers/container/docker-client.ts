@@ -149,11 +149,11 @@ export class DockerClient {
     requireNoError(await callDocker(this.socket, { method: 'POST', path, file, limit_ms: IMPORT_LIMIT_MS }));
   }
 
-  /** The lines in which Docker tells of a pull as it goes on. It gives up when the stream is destroyed. */
-  pull(name: string, version: string): Promise<IncomingMessage> {
+  /** The lines in which Docker tells of a pull as it goes on. It gives up when the signal is aborted or the stream destroyed. */
+  pull(name: string, version: string, signal: AbortSignal): Promise<IncomingMessage> {
     const query = new URLSearchParams({ fromImage: name, tag: version });
     const path = `/${this.version}/images/create?${query}`;
-    return openStream(this.socket, { method: 'POST', path, limit_ms: PULL_BEGIN_LIMIT_MS });
+    return openStream(this.socket, { method: 'POST', path, limit_ms: PULL_BEGIN_LIMIT_MS, signal });
   }
 
   async images(by: { reference: string } | { label: string }): Promise<{ id: string; tags: string[] }[]> {

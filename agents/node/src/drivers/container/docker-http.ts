@@ -26,6 +26,8 @@ interface DockerCall {
   /** Sent unchanged. */
   file?: string;
   limit_ms?: number;
+  /** Aborted: the answer is not wanted any more. */
+  signal?: AbortSignal;
 }
 
 export const DEFAULT_LIMIT_MS = 10_000;
@@ -45,7 +47,7 @@ export async function openStream(socketPath: string, call: DockerCall): Promise<
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), call.limit_ms ?? DEFAULT_LIMIT_MS);
   try {
-    return await open(socketPath, call, late.signal);
+    return await open(socketPath, call, AbortSignal.any([late.signal, ...(call.signal ? [call.signal] : [])]));
   } finally {
     clearTimeout(timer);
   }

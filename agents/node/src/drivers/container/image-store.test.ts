@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { expect, it } from 'vitest';
-import type { DockerClient } from './docker-client.js';
+import { expect, it, onTestFinished } from 'vitest';
+import { scratchDirectory } from '../../testing/scratch.js';
+import { DockerClient } from './docker-client.js';
 import { DockerAway, DockerRefusal } from './docker-http.js';
 import { ImageStore } from './image-store.js';
 
@@ -93,6 +97,29 @@ it('gives a pull up that is not wanted any more, says nothing for too long, or t
   await expect(setUp({ limits: { all_ms: 20, silence_ms: 10_000 } }).provide('if-missing')).rejects.toThrow(
     'not done in 0.02 s',
   );
+});
+
+it('gives a pull up while Docker still asks the registry, and Docker hears of it', async () => {
+  const socket = join(scratchDirectory(), 's');
+  const docker = createServer();
+  await new Promise<void>((resolve) => docker.listen(socket, resolve));
+  onTestFinished(() => {
+    docker.closeAllConnections();
+    docker.close();
+  });
+  const abort = new AbortController();
+  const asked = once(docker, 'request');
+  const given = new ImageStore(new DockerClient(socket), 'n1')
+    .provide(
+      { reference: 'a/b:1', pull: 'always' },
+      { instance_id: 'c.n.0', progress: () => undefined, signal: abort.signal },
+    )
+    .catch((failure) => failure);
+  const [, response] = await asked;
+  const closed = once(response, 'close');
+  abort.abort();
+  expect((await given).message).toContain('the pull was given up: it is not wanted any more');
+  await closed;
 });
 
 it('tells whether Docker is away or has refused', async () => {

@@ -70,15 +70,19 @@ export class ImageStore {
   private async pull(reference: string, { signal, progress }: Buyer): Promise<void> {
     const [name, version] = partsOf(reference);
     progress(`pulling ${reference}`);
-    const stream = await this.docker.pull(name, version);
-    const abort = () => stream.destroy(new DriverError('the pull was given up: it is not wanted any more'));
-    if (signal.aborted) abort();
+    let stream: IncomingMessage | null = null;
+    const abort = () => stream?.destroy();
     signal.addEventListener('abort', abort);
     try {
+      stream = await this.docker.pull(name, version, signal);
+      if (signal.aborted) abort();
       await this.follow(stream, (text) => progress(`pulling ${reference}: ${text}`));
+    } catch (error) {
+      if (signal.aborted) throw new DriverError('the pull was given up: it is not wanted any more');
+      throw error;
     } finally {
       signal.removeEventListener('abort', abort);
-      stream.destroy();
+      stream?.destroy();
     }
   }
 
@@ -107,7 +111,7 @@ export class ImageStore {
         else tell(progress.text);
       });
       stream.on('end', () => resolve());
-      stream.on('error', (error) => reject(error instanceof DriverError ? error : new DockerAway(error.message)));
+      stream.on('error', (error) => reject(new DockerAway(error.message)));
       stream.on('close', () => {
         clearTimeout(timer);
         reject(new DockerAway('Docker ended the pull'));

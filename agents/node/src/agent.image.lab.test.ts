@@ -185,6 +185,36 @@ describe.skipIf(missing !== null)(
       expect((await lab.state()).container).toMatchObject({ ends: 1, health: { status: 'healthy' } });
     });
 
+    it('the next agent opens no container that was never healthy', async () => {
+      const lab = await ImageLab.start();
+      const script =
+        'echo starts; until test -e /run/go; do sleep 0.1; done; nft -f {{dir}}/ruleset.nft; sleep infinity';
+      const health = { ...filterChain(1, []).instances[0]!.image!.health, start_s: 120 };
+      const of = { entrypoint: ['/bin/sh', '-c', script], health };
+      const checked = async () => {
+        const [nf] = (await lab.docker.list()).filter(({ name }) => !name.endsWith('-net'));
+        const found = nf && (await lab.docker.client.inspect(nf.id));
+        return found?.running && found.health!.failures > 0 && found;
+      };
+      lab.server.send({ type: 'desired', spec: filterChain(1, ['udp dport 23 drop'], of) });
+      const before = await until('it was checked in vain', checked, 40_000);
+      process.kill(childOf(lab.agent.pid!)!, 'SIGKILL');
+      await ended(lab.agent);
+      const hellos = lab.server.all('hello').length;
+      lab.startAgent();
+      await until('it is back', () => lab.server.all('hello').length > hellos, 30_000);
+      // Longer than it takes to find and open closed interfaces.
+      for (let i = 0; i < 8; i++) expect(await lab.passed(23, 1, 0.5)).toBe(0);
+      const isNew = async () => {
+        const found = await checked();
+        return found && found.id !== before.id && found;
+      };
+      const after = (await until('it is started again', isNew, 20_000)).pid;
+      lab.touch(after, '/run/go');
+      await lab.crosses();
+      expect(await lab.passed(23, 3, 0.5)).toBe(0);
+    });
+
     it('notices a container that is paused or stopped, and replaces it', async () => {
       const lab = await ImageLab.start();
       await lab.desire(

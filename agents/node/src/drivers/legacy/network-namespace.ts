@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Forwarding } from '@orrery/contract';
 import { endMembers, membersOf } from '../../platform/cgroup.js';
 import type { DetachedProcess } from '../../platform/detached-process.js';
+import { readLinks } from '../../platform/links.js';
 import { DriverError } from '../nf-driver.js';
 import { closeLinks, linksLeadInto, makeClosedLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
 import type { VethLinks } from '../veth-names.js';
@@ -74,6 +75,12 @@ export class NetworkNamespace {
   /** Sets all ends up: packets come. Rejects if one is missing. */
   open(): Promise<void> {
     return raiseLinksInto(this.links, this.pid);
+  }
+
+  /** Whether packets can come: the engine's ends are up. */
+  async isOpen(): Promise<boolean> {
+    const all = await readLinks();
+    return [this.links.near, this.links.far].every(({ engine }) => all.get(engine)?.isUp);
   }
 
   /** Sets the engine's ends down: no packets come. */

@@ -44,9 +44,21 @@ export class ProgramRunner implements Runner<ProgramInstance> {
     const process = this.housing.running(id);
     const program = this.programs.of(record);
     if (namespace && program && !this.refusal(record) && (process !== null) === (program.command !== undefined))
-      if (await this.linked(id)) return this.run({ record, program }, namespace, process);
+      if (await this.mayGoOn({ record, program }, namespace, process))
+        return this.run({ record, program }, namespace, process);
     process?.kill();
     return null;
+  }
+
+  /** One that an earlier agent still waited for is started again: opened as it is, it might not be ready for packets. */
+  private async mayGoOn(
+    housed: Housed,
+    namespace: NetworkNamespace,
+    process: DetachedProcess | null,
+  ): Promise<boolean> {
+    if (!(await this.linked(housed.record.instance_id))) return false;
+    const isAwaited = process !== null && this.signs(housed, this.filled(housed), namespace, process)?.first;
+    return !isAwaited || namespace.isOpen();
   }
 
   async start(record: InstanceRecord): Promise<ProgramInstance> {

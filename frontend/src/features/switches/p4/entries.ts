@@ -1,4 +1,4 @@
-import type { P4Content, P4Entries, P4Entry, P4Reading } from '@orrery/contract';
+import { namedP4, type P4Content, type P4Entries, type P4Entry, type P4Reading } from '@orrery/contract';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { callFull } from '../../../shared/api/client.js';
 
@@ -52,24 +52,34 @@ export interface Row {
 }
 
 /** Of one table: entries that Orrery keeps, with their counters where the switch has them, and those of others. */
-export function rowsOf(table: P4Table, kept: P4Entries | undefined, reading: P4Reading | undefined): Row[] {
-  const isOf = ({ table: name }: { table: string }) => name === table.name || table.name.endsWith(`.${name}`);
+export function rowsOf(
+  content: P4Content,
+  table: P4Table,
+  kept: P4Entries | undefined,
+  reading: P4Reading | undefined,
+): Row[] {
+  const key = (entry: P4Entry) => keyOf(content, entry);
+  const isOf = (entry: P4Entry) => isOfTable(content, table, entry);
   const installed = reading?.entries.filter(isOf) ?? [];
-  const found = new Map(installed.map((one) => [keyOf(one), one]));
+  const found = new Map(installed.map((one) => [key(one), one]));
   const own = (kept?.entries.filter(isOf) ?? []).map((entry): Row => {
-    const there = found.get(keyOf(entry));
+    const there = found.get(key(entry));
     const { packets = null, bytes = null } = there ?? {};
-    return { key: keyOf(entry), entry, packets, bytes, state: there ? 'installed' : 'waits' };
+    return { key: key(entry), entry, packets, bytes, state: there ? 'installed' : 'waits' };
   });
   const foreign = installed.flatMap(({ packets, bytes, own: isOwn, ...entry }): Row[] =>
-    isOwn ? [] : [{ key: `other ${keyOf(entry)}`, entry, packets, bytes, state: 'foreign' }],
+    isOwn ? [] : [{ key: `other ${key(entry)}`, entry, packets, bytes, state: 'foreign' }],
   );
   return [...own, ...foreign];
 }
 
-/** The same for entries that match the same packets, as they are written. */
-export function keyOf({ table, match, priority }: Pick<P4Entry, 'table' | 'match' | 'priority'>): string {
-  return JSON.stringify([table.split('.').at(-1), Object.entries(match).sort(), priority ?? 0]);
+/** Whether an entry or a default action names the table, in full or by the last part of its name. */
+export const isOfTable = ({ tables }: P4Content, { name }: P4Table, one: { readonly table: string }): boolean =>
+  namedP4(tables, one.table)?.name === name;
+
+/** The same for entries of a table that match the same packets, as they are written. */
+export function keyOf({ tables }: P4Content, { table, match, priority }: P4Entry): string {
+  return JSON.stringify([namedP4(tables, table)?.name ?? table, Object.entries(match).sort(), priority ?? 0]);
 }
 
 export const listText = (values: Readonly<Record<string, string>>): string =>

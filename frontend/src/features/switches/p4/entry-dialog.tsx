@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ApiError } from '../../../shared/api/client.js';
 import { FormDialog } from '../../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../../shared/ui/form-trouble.js';
-import { MATCH_HINTS, needsPriority, type P4Table, useChangeEntries, widthText } from './entries.js';
+import { isOfTable, MATCH_HINTS, needsPriority, type P4Table, useChangeEntries, widthText } from './entries.js';
 import classes from './p4.module.css';
 
 interface EntryDialogProps {
@@ -35,7 +35,10 @@ export function EntryDialog({ switchId, content, table, of, onClose }: EntryDial
       match: filled(match),
       ...(needsPriority(table) && typeof priority === 'number' && { priority }),
     };
-    const put = (before: readonly P4DefaultAction[]) => [...before.filter((one) => one.table !== table.name), called];
+    const put = (before: readonly P4DefaultAction[]) => [
+      ...before.filter((one) => !isOfTable(content, table, one)),
+      called,
+    ];
     change.mutate(
       (before) =>
         of === 'entries'

@@ -68,12 +68,14 @@ const route = (dst_addr: string) => ({
   params: { next_hop: '02:00:00:00:00:01', port: 'p1' },
 });
 
+let programs: P4Program[];
 let kept: P4Entries;
 let reading: P4Reading;
 let puts: { ifMatch: string | null; body: P4Entries }[];
 let created: unknown[];
 let refusal: object | null;
 beforeEach(() => {
+  programs = [PROGRAM];
   kept = { entries: [route('10.0.0.0/24')], default_actions: [], groups: [] };
   reading = {
     hash: HASH,
@@ -94,7 +96,7 @@ beforeEach(() => {
       created.push(JSON.parse(String(request.body)));
       return refusal ? Response.json(refusal, { status: 422 }) : Response.json(PROGRAM, { status: 201 });
     }
-    if (path.endsWith('/p4-programs')) return Response.json({ items: [PROGRAM], total: 1 });
+    if (path.endsWith('/p4-programs')) return Response.json({ items: programs, total: programs.length });
     if (path.endsWith('/p4-tables')) return Response.json(reading);
     if (path.endsWith('/example')) return Response.json({ ...kept, entries: [route('10.9.0.1/32')] });
     if (request.method === 'PUT') {
@@ -118,7 +120,7 @@ function show(role: 'viewer' | 'operator' | 'designer', element = <ProgramView s
     </MantineProvider>,
   );
 }
-const table = async () => within(await screen.findByRole('region', { name: 'Table Router.routes' }));
+const table = async (name = 'Router.routes') => within(await screen.findByRole('region', { name: `Table ${name}` }));
 const rowOf = async (text: string) => (await (await table()).findByText(text)).closest('tr')!;
 
 it('shows entries with their counters, and which are of another controller', async () => {
@@ -146,6 +148,39 @@ it('adds an entry to those that are there, and removes one', async () => {
   await user.click(await screen.findByRole('button', { name: 'Remove the entry dst_addr 10.0.0.0/24' }));
   await waitFor(() => expect(puts).toHaveLength(2));
   expect(puts[1]!.body.entries).toEqual([added]);
+});
+
+it('removes the entry of one table alone, also where two have the last part of their names in common', async () => {
+  const user = userEvent.setup();
+  const [routes] = PROGRAM.content.tables;
+  const content = { ...PROGRAM.content, tables: [routes!, { ...routes!, id: 2, name: 'Egress.routes' }] };
+  programs = [{ ...PROGRAM, content }];
+  const other = { ...route('10.0.0.0/24'), table: 'Egress.routes' };
+  kept = { ...kept, entries: [route('10.0.0.0/24'), other] };
+  reading = { ...reading, entries: [{ ...route('10.0.0.0/24'), packets: 5, bytes: 500, own: true }] };
+  show('operator');
+  await waitFor(async () => expect((await table()).getByText('installed')).toBeTruthy());
+  expect((await table('Egress.routes')).getByText('not installed')).toBeTruthy();
+  await user.click((await table()).getByRole('button', { name: 'Remove the entry dst_addr 10.0.0.0/24' }));
+  await waitFor(() => expect(puts).toHaveLength(1));
+  expect(puts[0]!.body.entries).toEqual([other]);
+});
+
+it('knows entries and default actions by the short name of their table', async () => {
+  const user = userEvent.setup();
+  const drop = { table: 'routes', action: 'drop', params: {} };
+  kept = { entries: [{ ...route('10.0.0.0/24'), table: 'routes' }], default_actions: [drop], groups: [] };
+  show('operator');
+  await waitFor(async () => expect(within(await rowOf('dst_addr 10.0.0.0/24')).getByText('installed')).toBeTruthy());
+  await user.click(await screen.findByRole('button', { name: 'Default action…' }));
+  await user.click(await screen.findByRole('button', { name: 'Set default action' }));
+  await waitFor(() => expect(puts).toHaveLength(1));
+  expect(puts[0]!.body.default_actions.map(({ table: name }) => name)).toEqual(['Router.routes']);
+  kept = { ...kept, default_actions: [drop] };
+  await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+  await user.click(await screen.findByRole('button', { name: 'Default of the program' }));
+  await waitFor(() => expect(puts).toHaveLength(2));
+  expect(puts[1]!.body.default_actions).toEqual([]);
 });
 
 it('shows what is wrong at its field', async () => {

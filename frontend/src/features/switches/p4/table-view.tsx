@@ -10,7 +10,7 @@ import { measuredColumn } from '../../../shared/table/quantity-column.js';
 import { notifyError } from '../../../shared/ui/notify.js';
 import { EmptyState } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
-import { keyOf, listText, type P4Table, type Row, rowsOf, useChangeEntries } from './entries.js';
+import { isOfTable, keyOf, listText, type P4Table, type Row, rowsOf, useChangeEntries } from './entries.js';
 import { EntryDialog } from './entry-dialog.js';
 import classes from './p4.module.css';
 
@@ -37,13 +37,15 @@ export function TableView({ switchId, content, table, kept, reading, query, refu
   const change = useChangeEntries(switchId);
   const onError = (error: unknown) => notifyError(`Table ${table.name} is unchanged`, error);
   const remove = (row: Row) =>
-    change.mutate((before) => ({ ...before, entries: before.entries.filter((entry) => keyOf(entry) !== row.key) }), {
-      onError,
-    });
-  const rows = rowsOf(table, kept, reading);
+    change.mutate(
+      (before) => ({ ...before, entries: before.entries.filter((entry) => keyOf(content, entry) !== row.key) }),
+      { onError },
+    );
+  const isOfIt = (one: { readonly table: string }) => isOfTable(content, table, one);
+  const rows = rowsOf(content, table, kept, reading);
   const isFixed = table.constant || table.profile;
-  const fallback = reading?.default_actions.find((one) => one.table === table.name);
-  const isOwnDefault = kept?.default_actions.some((one) => one.table === table.name) ?? false;
+  const fallback = reading?.default_actions.find(isOfIt);
+  const isOwnDefault = kept?.default_actions.some(isOfIt) ?? false;
   const columns: readonly Column<Row>[] = [
     {
       id: 'match',
@@ -122,7 +124,7 @@ export function TableView({ switchId, content, table, kept, reading, query, refu
                 change.mutate(
                   (before) => ({
                     ...before,
-                    default_actions: before.default_actions.filter((one) => one.table !== table.name),
+                    default_actions: before.default_actions.filter((one) => !isOfIt(one)),
                   }),
                   { onError },
                 )

@@ -222,7 +222,11 @@ describe('a switch with a program of its own', () => {
     const agent = server.switches.get('lab')!;
     const reading: P4Reading = {
       hash: (await api.call('getP4Program', { params: { id: 'ipv4-router' } })).hash,
-      entries: [{ ...route(1), packets: 3, bytes: 300, own: false }],
+      entries: [
+        { ...route(1), packets: 3, bytes: 300, own: false },
+        // As finsy writes it, and longer than Orrery takes itself.
+        { ...route(2), match: { dst_addr: '1'.repeat(300) }, priority: 1e8, packets: 0, bytes: 0, own: false },
+      ],
       left_out: 0,
       default_actions: [],
       groups: [],

@@ -55,6 +55,10 @@ export type P4Assignment = z.infer<typeof P4Assignment>;
 const Count = z.int().min(0);
 const counts = { packets: Count.nullable().describe('null: not counted'), bytes: Count.nullable() };
 
+/** Other controllers are held to the bounds of P4Runtime alone: a match of two values of the widest field fits. */
+const ReadValue = z.string().max(4096);
+const readCall = { ...called, params: z.record(P4Name, ReadValue) };
+
 /** What the tables of a switch hold now. */
 export const P4Reading = z.strictObject({
   hash: P4Hash.nullable().describe('of the program that the switch runs; null: none, or one that is not its own'),
@@ -62,13 +66,16 @@ export const P4Reading = z.strictObject({
     .array(
       z.strictObject({
         ...P4Entry.shape,
+        match: z.record(P4Name, ReadValue),
+        priority: z.int().min(1).max(0x7fff_ffff).optional(),
+        ...readCall,
         ...counts,
         own: z.boolean().describe('of Orrery; false: another controller added it'),
       }),
     )
     .max(2 * MOST_P4_ENTRIES),
   left_out: Count.describe('entries beyond the bound'),
-  default_actions: z.array(z.strictObject({ ...P4DefaultAction.shape, ...counts })).max(1024),
+  default_actions: z.array(z.strictObject({ ...P4DefaultAction.shape, ...readCall, ...counts })).max(1024),
   groups: z
     .array(z.strictObject({ id: z.int().min(0), ports: z.array(z.string().max(60)).max(1024), own: z.boolean() }))
     .max(1024),

@@ -39,8 +39,8 @@ function matchesAll({ fieldId, ternary, range, lpm }: FieldMatch, { tableId }: T
   return numberText(range.low) === '0' && high === (1n << BigInt(bits)) - 1n;
 }
 
-export const entriesOf = (all: readonly (TableEntry | null)[]): ReadonlyMap<number, TableEntry> =>
-  new Map(all.flatMap((one) => (one ? [[one.tableId, one] as const] : [])));
+export const entriesOf = (all: readonly TableEntry[]): ReadonlyMap<number, TableEntry> =>
+  new Map(all.map((one) => [one.tableId, one]));
 
 export function groupsOf(all: readonly (MulticastGroup | null)[]): ReadonlyMap<number, MulticastGroup> {
   return new Map(all.flatMap((one) => (one ? [[one.multicastGroupId, normal(one)] as const] : [])));

@@ -21,8 +21,15 @@ type PortNumbers = ReadonlyMap<string, number>;
 /** By what a switch tells entries of Orrery from those of others. */
 export const MARK = Buffer.from('orrery');
 
-/** The message of an entry; null: a port that it names has no number. Throws an error that names what is wrong. */
-export function ownEntry(entry: P4Entry, program: OwnProgram, ports: PortNumbers): TableEntry | null {
+/** An entry names a port without a number. */
+export class NoPort extends Error {
+  constructor(port: string) {
+    super(`names port ${port}, which the switch does not have`);
+  }
+}
+
+/** The message of an entry. Throws an error that names what is wrong. */
+export function ownEntry(entry: P4Entry, program: OwnProgram, ports: PortNumbers): TableEntry {
   const table = namedP4(program.content.tables, entry.table);
   if (!table) throw new Error(`the program has no table ${entry.table}`);
   const match: FieldMatch[] = [];
@@ -30,43 +37,41 @@ export function ownEntry(entry: P4Entry, program: OwnProgram, ports: PortNumbers
     const text = entry.match[field.name];
     if (text === undefined) continue;
     const values = isPortName(text, field.bits) ? ofPort(text, field, ports) : matchOf(text, field);
-    if (values === 'no port') return null;
     const found = values && fieldMatch(values, field);
     if (found) match.push({ fieldId: field.id, ...found });
   }
   const action = ownAction(entry, program, ports);
-  if (!action) return null;
   const priority = entry.priority === undefined ? {} : { priority: entry.priority };
   return { tableId: table.id, match, action: { action }, ...priority, metadata: MARK };
 }
 
-export function ownDefault(one: P4DefaultAction, program: OwnProgram, ports: PortNumbers): TableEntry | null {
+export function ownDefault(one: P4DefaultAction, program: OwnProgram, ports: PortNumbers): TableEntry {
   const table = namedP4(program.content.tables, one.table);
   if (!table) throw new Error(`the program has no table ${one.table}`);
-  const action = ownAction(one, program, ports);
-  return action && { tableId: table.id, isDefaultAction: true, action: { action } };
+  return { tableId: table.id, isDefaultAction: true, action: { action: ownAction(one, program, ports) } };
 }
 
-function ownAction(
-  { action: name, params }: P4DefaultAction,
-  { content }: OwnProgram,
-  ports: PortNumbers,
-): Action | null {
+function ownAction({ action: name, params }: P4DefaultAction, { content }: OwnProgram, ports: PortNumbers): Action {
   const action = namedP4(content.actions, name);
   if (!action) throw new Error(`the program has no action ${name}`);
   const values = action.params.map(({ id, name: param, bits }) => {
     const text = params[param];
     if (text === undefined) throw new Error(`action ${name} needs ${param}`);
-    const value = isPortName(text, bits) ? ports.get(text.trim()) : p4Value(text, bits);
-    return value === undefined ? null : { paramId: id, value: canonicalBytes(value) };
+    const value = isPortName(text, bits) ? numberOfPort(text, ports) : p4Value(text, bits);
+    return { paramId: id, value: canonicalBytes(value) };
   });
-  const known = values.filter((value) => value !== null);
-  return known.length < values.length ? null : { actionId: action.id, params: known };
+  return { actionId: action.id, params: values };
 }
 
-function ofPort(text: string, { bits }: P4Field, ports: PortNumbers): P4Match | 'no port' {
+const ofPort = (text: string, { bits }: P4Field, ports: PortNumbers): P4Match => ({
+  value: BigInt(numberOfPort(text, ports)),
+  mask: (1n << BigInt(bits)) - 1n,
+});
+
+function numberOfPort(text: string, ports: PortNumbers): number {
   const number = ports.get(text.trim());
-  return number === undefined ? 'no port' : { value: BigInt(number), mask: (1n << BigInt(bits)) - 1n };
+  if (number === undefined) throw new NoPort(text.trim());
+  return number;
 }
 
 /** Null: every value, which is left out (P4Runtime 1.4, 9.1.1). */

@@ -180,8 +180,8 @@ describe.each([
     const other = bench.other();
     const program = await loadOwnProgram(ROUTER);
     const numbers = new Map(PORTS.map((name, i) => [name, i + 1]));
-    const { metadata: _, ...foreign } = ownEntry({ ...third, match: { dst_addr: '10.7.0.0/16' } }, program, numbers)!;
-    const { tableId, match } = ownEntry(first, program, numbers)!;
+    const { metadata: _, ...foreign } = ownEntry({ ...third, match: { dst_addr: '10.7.0.0/16' } }, program, numbers);
+    const { tableId, match } = ownEntry(first, program, numbers);
     await other.write([
       { type: 'INSERT', entity: { tableEntry: foreign } },
       { type: 'DELETE', entity: { tableEntry: { tableId, match: match! } } },
@@ -227,6 +227,24 @@ describe.each([
       '/name: the program has no counter none',
     );
     expect(await bench.driver.read()).toMatchObject({ entries: 5, drift: [] });
+  });
+
+  test('tells what names a port that is not there, and writes all else', async (bench) => {
+    const [first, second] = ROUTES as [P4Entry, P4Entry];
+    const lost = { ...second, params: { ...second.params, port: 'p9' } };
+    await expect(bench.put(ROUTER, { entries: [first, lost] })).rejects.toThrow(
+      'entry 1 of table routes names port p9, which the switch does not have',
+    );
+    expect((await bench.programs.tables()).entries.map(({ match }) => match)).toEqual([first.match]);
+    await bench.put(ROUTER, { entries: [first, second] });
+    expect(await bench.driver.read()).toMatchObject({ entries: 2, drift: [] });
+    const flood = { table: 'dmac', action: 'flood', params: { group: '5' } };
+    await expect(
+      bench.put(L2, { default_actions: [flood], groups: [{ id: 5, ports: ['p1', 'p2', 'p9'] }] }),
+    ).rejects.toThrow('group 5 names port p9, which the switch does not have');
+    expect((await bench.programs.tables()).groups).toEqual([{ id: 5, ports: ['p1', 'p2'], own: true }]);
+    const departed = { table: 'last_hop', match: { port: 'p9' }, action: 'rewrite', params: { dst: mac(MACS[0]!) } };
+    await expect(bench.put(L2, { entries: [departed] })).rejects.toThrow('entry 0 of table last_hop names port p9');
   });
 
   test('is refused where the switch cannot load it; the built-in one names what, and keeps what it had', async (bench) => {

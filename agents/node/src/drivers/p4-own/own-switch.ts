@@ -16,13 +16,14 @@ import { type P4RuntimeClient, P4RuntimeError } from '../p4runtime/p4runtime-cli
 import { contentOf, identityOf } from '../p4runtime/table-entries.js';
 import type { ProgramLoader, SwitchReading } from '../switch-driver.js';
 import { entriesOf, groupsOf, type Held, heldOf, multicastGroup } from './held.js';
-import { actionText, entryText, MARK, ownDefault, ownEntry } from './own-entries.js';
+import { actionText, entryText, MARK, NoPort, ownDefault, ownEntry } from './own-entries.js';
 import { loadOwnProgram, type OwnProgram, tableOf } from './own-program.js';
 
 /** A program that the switch refused is not sent again so soon, unless the switch was restarted. */
 const REFUSED_MS = 30_000;
 const UNKNOWN = 2;
 const UNIMPLEMENTED = 12;
+const MOST_NAMED = 5;
 
 interface Wanted {
   readonly program: OwnProgram;
@@ -31,6 +32,8 @@ interface Wanted {
   readonly texts: ReadonlyMap<string, P4Entry>;
   readonly defaults: ReadonlyMap<number, TableEntry>;
   readonly groups: ReadonlyMap<number, MulticastGroup>;
+  /** What had to be left out, in words. */
+  readonly leftOut: readonly string[];
 }
 
 /** A P4 switch that runs a program of a user: it holds the user's entries, and leaves those of other controllers alone. */
@@ -59,6 +62,7 @@ export class OwnSwitch implements ProgramLoader {
     this.written = null;
   }
 
+  /** Rejects also where it had to leave out something that names a port without a number: all else is then written. */
   async apply(assignment: P4Assignment, ports: readonly ObservedPort[]): Promise<void> {
     const program = await this.load(assignment);
     const wanted = wantedOf(assignment, program, numbersOf(ports));
@@ -71,6 +75,9 @@ export class OwnSwitch implements ProgramLoader {
     });
     await this.client.write(changes(held, wanted, before));
     this.written = wanted;
+    const { leftOut } = wanted;
+    const more = leftOut.length > MOST_NAMED ? `; and ${leftOut.length - MOST_NAMED} more` : '';
+    if (leftOut.length > 0) throw new Error(`${leftOut.slice(0, MOST_NAMED).join('; ')}${more}`);
   }
 
   async read(): Promise<SwitchReading> {
@@ -209,16 +216,36 @@ function wantedOf(
   program: OwnProgram,
   ports: ReadonlyMap<string, number>,
 ): Wanted {
-  const messages = entries.flatMap((text) => {
-    const entry = ownEntry(text, program, ports);
-    return entry ? [{ identity: identityOf(entry), entry, text }] : [];
-  });
+  const leftOut: string[] = [];
+  const atPorts = (what: string, make: () => TableEntry): TableEntry[] => {
+    try {
+      return [make()];
+    } catch (error) {
+      if (!(error instanceof NoPort)) throw error;
+      leftOut.push(`${what} ${error.message}`);
+      return [];
+    }
+  };
+  const messages = entries.flatMap((text, at) =>
+    atPorts(`entry ${at} of table ${text.table}`, () => ownEntry(text, program, ports)).map((entry) => ({
+      identity: identityOf(entry),
+      entry,
+      text,
+    })),
+  );
+  const defaults = default_actions.flatMap((one) =>
+    atPorts(`the default action of table ${one.table}`, () => ownDefault(one, program, ports)),
+  );
+  for (const { id, ports: members } of groups)
+    for (const port of members.filter((name) => !ports.has(name)))
+      leftOut.push(`group ${id} ${new NoPort(port).message}`);
   return {
     program,
     entries: new Map(messages.map(({ identity, entry }) => [identity, entry])),
     texts: new Map(messages.map(({ identity, text }) => [identity, text])),
-    defaults: entriesOf(default_actions.map((one) => ownDefault(one, program, ports))),
+    defaults: entriesOf(defaults),
     groups: groupsOf(groups.map(({ id, ports: members }) => multicastGroup(id, members, ports))),
+    leftOut,
   };
 }
 

@@ -114,16 +114,18 @@ export class SwitchAgent {
       log('warning', `${node}: generation ${spec.generation} arrived after ${desired.generation} and is ignored`);
       return;
     }
-    if (desired && JSON.stringify(spec) === JSON.stringify(desired)) return;
+    const isKnown = desired !== null && JSON.stringify(spec) === JSON.stringify(desired);
     if (program) this.configured.driver.programs?.take(program);
     try {
       // Before the specification that names it, so that a restart finds both.
       if (program) this.programs.write(program);
-      this.store.write(spec);
+      if (!isKnown) this.store.write(spec);
     } catch (error) {
       const why = `Generation ${spec.generation} cannot be saved for a restart: ${(error as Error).message}`;
       this.emit('agent.state-not-saved', node, why, {});
     }
-    this.keeper.desire(spec);
+    if (!isKnown) this.keeper.desire(spec);
+    // The saved program may have been damaged: the switch waits for it.
+    else if (program && this.keeper.observed.state === 'failed') this.keeper.desire(desired);
   }
 }

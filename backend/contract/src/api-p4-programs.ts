@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Name } from './common.js';
 import { pageOf } from './lifecycle.js';
-import { P4Cells, P4CellsRequest, P4Entries, P4Reading } from './p4/p4-entries.js';
+import { P4_ENTRIES_LIMIT_BYTES, P4Cells, P4CellsRequest, P4Entries, P4Reading } from './p4/p4-entries.js';
 import { P4_UPLOAD_LIMIT_BYTES, P4Program, P4ProgramFiles, P4ProgramUpload } from './p4/p4-program.js';
 import { defineRoutes } from './route-definition.js';
 import { page } from './route-parameters.js';
@@ -87,6 +87,7 @@ export const P4_PROGRAM_ROUTES = defineRoutes({
     role: 'operator',
     params: byName,
     body: P4Entries,
+    body_limit_bytes: P4_ENTRIES_LIMIT_BYTES,
     status: 200,
     response: P4Entries,
     problems: [404, 409],

@@ -198,6 +198,38 @@ describe('a switch with a program of its own', () => {
     expect(back.program?.bmv2_json).toBe(UPLOAD.bmv2_json);
   });
 
+  it('has no entries of a removed switch of its name', async () => {
+    await server.bringUp(rackWith('ipv4-router'));
+    await api.call('putP4Entries', { ...lab, body: entriesOf(1) });
+    const rack = rackWith('ipv4-router');
+    const without = rack.switches.filter(({ id }) => id !== 'lab');
+    const links = rack.links.filter(({ a, b }) => a.node !== 'lab' && b.node !== 'lab');
+    const hosts = rack.hosts.filter(({ id }) => !id.startsWith('lab-'));
+    await api.call('putInfrastructure', { body: { ...rack, switches: without, links, hosts } });
+    await api.call('putInfrastructure', { body: rack });
+    await until('the entries are gone', async () => (await api.call('getP4Entries', lab)).entries.length === 0);
+  });
+
+  it('takes as many entries as it may have, in long words, and tells of default actions and groups', async () => {
+    await server.bringUp(rackWith('ipv4-router'));
+    const entries = Array.from({ length: 1024 }, (_, i) => ({
+      table: 'Router.routes',
+      match: { dst_addr: `0x${'0'.repeat(150)}0a0a0${i.toString(16).padStart(3, '0')}` },
+      action: 'Router.forward',
+      params: { next_hop: `0x${'0'.repeat(190)}1`, port: `0x${'0'.repeat(150)}${i % 8}${' '.repeat(40)}` },
+    }));
+    const body = JSON.stringify({ entries, default_actions: [], groups: [] }).padEnd(2 * 1024 * 1024);
+    expect((await api.request('putP4Entries', { ...lab, body })).status).toBe(200);
+    const drop = { table: 'routes', action: 'drop', params: {} };
+    const content = { entries: [], default_actions: [drop], groups: [{ id: 3, ports: ['p1', 'p2'] }] };
+    await api.call('putP4Entries', { ...lab, body: content });
+    const { items: events } = await api.call('listEvents', { query: { limit: 100 } });
+    const added = events
+      .filter(({ type }) => type === 'switch.entries-changed')
+      .map(({ data }) => (data as { added: string[] }).added);
+    expect(added).toContainEqual(['default of routes: drop()', 'group 3: p1, p2']);
+  });
+
   it('takes only entries that fit the program, which nobody else has changed', async () => {
     await server.bringUp(rackWith('ipv4-router'));
     const { headers } = await api.request('getP4Entries', lab);

@@ -12,7 +12,7 @@ export const P4_PROGRAM_EVENTS = {
     about: 'switch',
     data: z.object({
       program: z.string(),
-      added: z.array(z.string()).describe('at most twenty'),
+      added: z.array(z.string()).describe('entries, default actions and groups; at most twenty'),
       removed: z.array(z.string()).describe('at most twenty'),
       entries: z.int().min(0),
     }),

@@ -35,6 +35,8 @@ export const P4Group = z.strictObject({
 export type P4Group = z.infer<typeof P4Group>;
 
 export const MOST_P4_ENTRIES = 4096;
+/** Largest body of a set of entries: 2 KiB for each of them. */
+export const P4_ENTRIES_LIMIT_BYTES = MOST_P4_ENTRIES * 2048;
 
 /** What Orrery keeps in the tables of a program of one's own. What other controllers add is left alone. */
 export const P4Entries = z.strictObject({

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import {
   checkP4Program,
   type FieldError,
@@ -25,7 +25,7 @@ const MOST_BYTES = 64 * 1024 * 1024;
 
 /** P4 programs that came with Orrery, and those that users uploaded. */
 @Injectable()
-export class P4ProgramsService implements SwitchPrograms, OnModuleInit {
+export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplicationBootstrap {
   readonly entries: DurableCollection<StoredEntries>;
   private readonly uploads: DurableCollection<StoredProgram>;
   private examples: Examples = { programs: [], problems: [] };
@@ -43,6 +43,10 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit {
     this.uploads = collections.open(STORED_PROGRAMS);
     this.entries = collections.open(STORED_ENTRIES);
     infrastructure.checkBy(async (next) => this.errorsOf(next));
+    infrastructure.onChange(() => this.forgetRemoved());
+    this.uploads.onChange(({ removed }) => {
+      for (const { hash } of removed) this.contents.delete(hash);
+    });
   }
 
   async onModuleInit(): Promise<void> {
@@ -56,6 +60,11 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit {
         detail: this.examples.problems.join('\n') || `${this.listed().length} P4 programs`,
       },
     ]);
+  }
+
+  /** When the infrastructure has been read, too. */
+  onApplicationBootstrap(): void {
+    this.forgetRemoved();
   }
 
   onChange(listener: () => void): void {
@@ -165,6 +174,18 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit {
         },
       ];
     });
+  }
+
+  /** Another switch of the name of one that was removed starts without entries. */
+  private forgetRemoved(): void {
+    const there = new Set(this.infrastructure.current.infrastructure.switches.map(({ id }) => id));
+    const gone = this.entries.all().filter((stored) => !there.has(stored.switch));
+    if (gone.length === 0) return;
+    this.collections
+      .commit((batch) => {
+        for (const stored of gone) batch.remove(this.entries, stored.switch);
+      })
+      .catch((error: Error) => this.log.warn({ error: error.message }, 'entries of removed switches are still stored'));
   }
 
   private switchesOf(name: string): string[] {

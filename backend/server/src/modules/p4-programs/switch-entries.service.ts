@@ -122,7 +122,7 @@ export class SwitchEntriesService {
 }
 
 function differences(before: P4Entries, after: P4Entries): { added: string[]; removed: string[] } {
-  const [old, now] = [before.entries.map(textOf), after.entries.map(textOf)];
+  const [old, now] = [textsOf(before), textsOf(after)];
   const missing = (of: readonly string[], others: readonly string[]) => {
     const known = new Set(others);
     return of.filter((text) => !known.has(text)).slice(0, MOST_NAMED);
@@ -130,11 +130,20 @@ function differences(before: P4Entries, after: P4Entries): { added: string[]; re
   return { added: missing(now, old), removed: missing(old, now) };
 }
 
+const textsOf = ({ entries, default_actions, groups }: P4Entries): string[] => [
+  ...entries.map(textOf),
+  ...default_actions.map(({ table, action, params }) =>
+    `default of ${table}: ${action}(${listOf(params)})`.slice(0, 300),
+  ),
+  ...groups.map(({ id, ports }) => `group ${id}: ${ports.join(', ')}`.slice(0, 300)),
+];
+
 function textOf({ table, match, action, params, priority }: P4Entry): string {
-  const list = (of: Readonly<Record<string, string>>) =>
-    Object.entries(of)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(' ');
   const rank = priority === undefined ? '' : ` priority ${priority}`;
-  return `${table} ${list(match)}${rank}: ${action}(${list(params)})`.slice(0, 300);
+  return `${table} ${listOf(match)}${rank}: ${action}(${listOf(params)})`.slice(0, 300);
 }
+
+const listOf = (of: Readonly<Record<string, string>>): string =>
+  Object.entries(of)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');

@@ -87,9 +87,6 @@ export const listText = (values: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name} ${value}`)
     .join(', ');
 
-export const needsPriority = ({ fields }: P4Table): boolean =>
-  fields.some(({ match }) => match === 'ternary' || match === 'range' || match === 'optional');
-
 /** How a value of a key is written, by its kind of match. */
 export const MATCH_HINTS: Readonly<Record<P4Table['fields'][number]['match'], string>> = {
   exact: 'a value',

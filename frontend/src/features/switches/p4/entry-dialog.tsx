@@ -1,10 +1,10 @@
 import { Button, NumberInput, Select, TextInput } from '@mantine/core';
-import type { P4Content, P4DefaultAction, P4Entry } from '@orrery/contract';
+import { needsPriority, type P4Content, type P4DefaultAction, type P4Entry } from '@orrery/contract';
 import { useState } from 'react';
 import { ApiError } from '../../../shared/api/client.js';
 import { FormDialog } from '../../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../../shared/ui/form-trouble.js';
-import { isOfTable, MATCH_HINTS, needsPriority, type P4Table, useChangeEntries, widthText } from './entries.js';
+import { isOfTable, MATCH_HINTS, type P4Table, useChangeEntries, widthText } from './entries.js';
 import classes from './p4.module.css';
 
 interface EntryDialogProps {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from orrery_twin.adapters import p4_software
 from orrery_twin.adapters.control_socket import ControlHung, ControlSilent
 from orrery_twin.adapters.grpc_server import greet
 from orrery_twin.adapters.p4_software import BMV2_COMMAND_VARIABLE
@@ -64,7 +65,17 @@ async def stop_all_threads(pid: int) -> None:
 
 
 @pytest.mark.usefixtures("software")
-def test_a_switch_that_hangs_is_replaced_and_one_that_answers_is_left_alone(tmp_path: Path) -> None:
+def test_a_switch_that_hangs_is_replaced_and_one_that_answers_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    greetings: asyncio.Queue[Path] = asyncio.Queue()
+
+    async def greet_and_tell(socket: Path, timeout_s: float) -> None:
+        await greet(socket, timeout_s)
+        greetings.put_nowait(socket)
+
+    monkeypatch.setattr(p4_software, "greet", greet_and_tell)
+
     async def scenario() -> None:
         hub = Events()
         switch = make(tmp_path, hub)
@@ -72,7 +83,11 @@ def test_a_switch_that_hangs_is_replaced_and_one_that_answers_is_left_alone(tmp_
             await switch.follow([])
             first = switch.process.pid
             assert first
-            await asyncio.sleep(2 * p4_switches.LOOK_INTERVAL_S)
+            while not greetings.empty():
+                greetings.get_nowait()
+            async with asyncio.timeout(LIMIT_S):
+                for _ in range(2):
+                    await greetings.get()
             assert switch.process.pid == first
             assert hub.names == ["switch.started"]
             os.kill(first, signal.SIGSTOP)

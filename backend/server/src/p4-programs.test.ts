@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { Infrastructure, type P4Entries, type P4Reading, Problem } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ApiClient } from './testing/client.js';
@@ -196,6 +196,51 @@ describe('a switch with a program of its own', () => {
     await back.connect();
     await until('the entries are told again', () => back.spec?.program?.entries.length === 1);
     expect(back.program?.bmv2_json).toBe(UPLOAD.bmv2_json);
+  });
+
+  it('keeps its entries where its program comes anew, as far as they fit, and its upload where an example has the name', async () => {
+    const { scratch } = server;
+    const examples = join(scratch.path, 'examples');
+    cpSync(EXAMPLES, examples, { recursive: true });
+    const example = (name: string, bmv2_json: string, p4info: string) => {
+      writeFileSync(join(examples, `${name}.json`), bmv2_json);
+      writeFileSync(join(examples, `${name}.p4info.txtpb`), p4info);
+    };
+    const restart = async () => {
+      await server.pause();
+      server = await TestServer.start({ twin: true, env: { ORRERY_P4_EXAMPLES: examples } }, scratch);
+      ({ api } = server);
+    };
+    const health = async () => (await api.call('getHealth')).parts.find(({ name }) => name === 'p4-programs')!;
+    await api.call('createP4Program', { body: UPLOAD });
+    await api.call('putInfrastructure', { body: rackWith('ipv4-router') });
+    await api.call('putP4Entries', { ...lab, body: entriesOf(1) });
+
+    example('ipv4-router', `${UPLOAD.bmv2_json} `, UPLOAD.p4info);
+    await restart();
+    expect(await api.call('getP4Entries', lab)).toEqual(entriesOf(1));
+    expect((await health()).status).toBe('ok');
+
+    example('ipv4-router', read('l2-switch.json'), read('l2-switch.p4info.txtpb'));
+    const listed = JSON.parse(read('examples.json')) as Record<string, object>;
+    writeFileSync(join(examples, 'examples.json'), JSON.stringify({ ...listed, mine: listed['l2-switch'] }));
+    example('mine', read('l2-switch.json'), read('l2-switch.p4info.txtpb'));
+    await restart();
+    expect(await api.call('getP4Entries', lab)).toEqual(entriesOf());
+    const { status, detail } = await health();
+    expect(status).toBe('degraded');
+    expect(detail).toContain(
+      'the entries of lab do not fit ipv4-router as it is now and are left out: /entries/0/table',
+    );
+    const mine = await api.call('getP4Program', { params: { id: 'mine' } });
+    expect(mine).toMatchObject({ example: false, title: UPLOAD.title });
+    expect((await api.call('listP4Programs')).items.filter(({ name }) => name === 'mine')).toHaveLength(1);
+
+    example('ipv4-router', UPLOAD.bmv2_json, UPLOAD.p4info);
+    await restart();
+    expect(await api.call('getP4Entries', lab)).toEqual(entriesOf(1));
+    await api.call('deleteP4Program', { params: { id: 'mine' } });
+    expect(await api.call('getP4Program', { params: { id: 'mine' } })).toMatchObject({ example: true });
   });
 
   it('has no entries of a removed switch of its name', async () => {

@@ -4,9 +4,11 @@ import {
   type FieldError,
   type Infrastructure,
   type P4Assignment,
+  type P4Entries,
   type P4Program,
   type P4ProgramFiles,
   type P4ProgramUpload,
+  p4EntriesErrors,
 } from '@orrery/contract';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
@@ -53,13 +55,11 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
     this.examples = readExamples(this.config.p4Examples);
     for (const problem of this.examples.problems) this.log.warn({ problem }, 'an example of a P4 program was skipped');
     await Promise.all([this.uploads.load(), this.entries.load()]);
-    this.probes.onHealth(() => [
-      {
-        name: 'p4-programs',
-        status: this.examples.problems.length > 0 ? 'degraded' : 'ok',
-        detail: this.examples.problems.join('\n') || `${this.listed().length} P4 programs`,
-      },
-    ]);
+    this.probes.onHealth(() => {
+      const problems = [...this.examples.problems, ...this.misfits()];
+      const detail = problems.join('\n') || `${this.listed().length} P4 programs`;
+      return [{ name: 'p4-programs', status: problems.length > 0 ? 'degraded' : 'ok', detail }];
+    });
   }
 
   /** When the infrastructure has been read, too. */
@@ -73,9 +73,10 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
   }
 
   listed(): P4Program[] {
-    const examples = this.examples.programs.map((one) => this.described(one, one.summary, null));
-    const uploads = this.ofUsers().map((one) => this.described(one, '', one));
-    return [...examples, ...uploads].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const examples = this.examples.programs.filter(({ name }) => !this.uploads.find(name));
+    const described = examples.map((one) => this.described(one, one.summary, null));
+    const uploads = this.uploads.all().map((one) => this.described(one, '', one));
+    return [...described, ...uploads].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** Throws 404. */
@@ -85,9 +86,9 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
     return found;
   }
 
+  /** An upload keeps its name where a later release brings an example of the same. */
   find(name: string): KnownProgram | null {
-    const { programs } = this.examples;
-    const found = programs.find((one) => one.name === name) ?? this.uploads.find(name);
+    const found = this.uploads.find(name) ?? this.examples.programs.find((one) => one.name === name);
     if (!found) return null;
     const { hash, bmv2_json, p4info } = found;
     return { name, files: { hash, bmv2_json, p4info }, content: this.contentOf(found) };
@@ -100,9 +101,22 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
 
   assignmentOf(id: string, name: string): P4Assignment {
     const program = this.find(name);
+    const kept = program && this.keptFor(id, program);
+    return { name, hash: program?.files.hash ?? null, ...(kept?.errors.length === 0 ? kept.content : NO_ENTRIES) };
+  }
+
+  /**
+   * What is stored for the switch and the program, also for one of the name that was compiled anew, and what of it does not fit
+   * that one; null: nothing is stored. A port that is gone is the switch's to tell.
+   */
+  keptFor(id: string, { name, files, content }: KnownProgram): { content: P4Entries; errors: FieldError[] } | null {
     const stored = this.entries.find(id);
-    const isOfIt = stored?.program === name && stored.hash === program?.files.hash;
-    return { name, hash: program?.files.hash ?? null, ...(isOfIt ? stored.content : NO_ENTRIES) };
+    if (stored?.program !== name) return null;
+    const isOfIt = stored.hash === files.hash;
+    const errors = isOfIt
+      ? []
+      : p4EntriesErrors(stored.content, content, new Set()).filter(({ code }) => code !== 'unknown-port');
+    return { content: stored.content, errors };
   }
 
   create(upload: P4ProgramUpload, by: string): Promise<void> {
@@ -134,7 +148,7 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
 
   remove(name: string, by: string): Promise<void> {
     return this.collections.commit((batch) => {
-      if (this.examples.programs.some((one) => one.name === name))
+      if (!this.uploads.find(name) && this.examples.programs.some((one) => one.name === name))
         throw conflict(`"${name}" came with Orrery and cannot be removed.`);
       const { hash, title } = this.uploads.get(name);
       const users = this.switchesOf(name);
@@ -193,10 +207,14 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
     return switches.filter(({ program }) => program === name).map(({ id }) => id);
   }
 
-  /** Those whose names do not belong to an example: a later release may bring one. */
-  private ofUsers(): StoredProgram[] {
-    const own = new Set(this.examples.programs.map(({ name }) => name));
-    return this.uploads.all().filter(({ name }) => !own.has(name));
+  /** Switches whose stored entries do not fit their program, in words. */
+  private misfits(): string[] {
+    return this.infrastructure.current.infrastructure.switches.flatMap(({ id, program: name }) => {
+      const program = name === undefined ? null : this.find(name);
+      const [error] = (program && this.keptFor(id, program)?.errors) ?? [];
+      const why = `do not fit ${name} as it is now and are left out: ${error?.pointer} ${error?.detail}`;
+      return error ? [`the entries of ${id} ${why}`] : [];
+    });
   }
 
   private described(

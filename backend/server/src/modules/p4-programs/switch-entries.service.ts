@@ -54,7 +54,8 @@ export class SwitchEntriesService {
         throw new ProblemError(412, `The entries of ${id} were changed meanwhile.`);
       const errors = p4EntriesErrors(content, program.content, this.portsOf(id));
       if (errors.length > 0) throw invalid(errors);
-      if (isDeepStrictEqual(current.content, content)) return;
+      const misfits = this.programs.keptFor(id, program)?.errors.length ?? 0;
+      if (misfits === 0 && isDeepStrictEqual(current.content, content)) return;
       const { name, files } = program;
       batch.put(this.programs.entries, { switch: id, program: name, hash: files.hash, content });
       batch.also((transaction) =>
@@ -114,10 +115,9 @@ export class SwitchEntriesService {
     return new Set(links.flatMap(({ a, b }) => [a, b]).flatMap(({ node, port }) => (node === id ? [port] : [])));
   }
 
-  private revisionOf(id: string, { name, files }: KnownProgram): string {
-    const stored = this.programs.entries.find(id);
-    const isOfIt = stored?.program === name && stored.hash === files.hash;
-    return `${files.hash.slice(0, 8)}-${isOfIt ? this.programs.entries.revisionOf(id) : 0}`;
+  private revisionOf(id: string, program: KnownProgram): string {
+    const isKept = this.programs.keptFor(id, program) !== null;
+    return `${program.files.hash.slice(0, 8)}-${isKept ? this.programs.entries.revisionOf(id) : 0}`;
   }
 }
 

@@ -175,6 +175,27 @@ describe('a switch with a program of its own', () => {
     expect((await api.request('getP4Entries', lab)).status).toBe(409);
   });
 
+  it('is told its entries and its program also while other switches cannot do what chains need', async () => {
+    await server.bringUp(rackWith('ipv4-router'));
+    const { id } = await api.call('createChain', { body: monitorChain('web') });
+    const accepted = await api.call('createDeployment', { body: { chain_id: id } });
+    expect((await server.finished(accepted.id)).state).toBe('COMPLETED');
+    const leaf = server.switches.get(RACK.switches[0]!.id)!;
+    const { spec } = leaf;
+    leaf.drivers = { ...leaf.drivers, ovs: { ...leaf.abilities, entries: 0 } };
+    await leaf.rebuild('ovs');
+    await until('the fabric is at fault', async () =>
+      (await api.call('getDeployment', { params: { chain_id: id } })).reason?.includes('entries and has 0'),
+    );
+    await api.call('putP4Entries', { ...lab, body: entriesOf(1, 2) });
+    await until('the entries are told', () => told()!.program?.entries.length === 2);
+    const { planned } = await api.call('getSwitch', lab);
+    expect(planned).toMatchObject({ generation: told()!.generation, entries: 2 });
+    expect((await put(rackWith('l2-switch'))).status).toBe(200);
+    await until('the other program is told', () => told()!.program?.name === 'l2-switch');
+    expect(leaf.spec).toEqual(spec);
+  });
+
   it('has its entries again after a restart of the server, and when it comes back to its program', async () => {
     await server.bringUp(rackWith('ipv4-router'));
     await api.call('putP4Entries', { ...lab, body: entriesOf(1) });

@@ -158,7 +158,10 @@ export class FabricControl
     return waiting.length > 0;
   }
 
-  /** Keeps the current rules unless others are given. Nothing changes if the switches cannot implement the rules. */
+  /**
+   * Keeps the current rules unless others are given. If the switches cannot implement the rules, only those with P4 programs of
+   * their own are told anything new.
+   */
   private lower(rules?: FabricSpec): Promise<void> {
     return this.lowering.run(async () => {
       const wanted = rules && rules.generation >= this.told.rules.generation ? rules : this.told.rules;
@@ -166,13 +169,14 @@ export class FabricControl
       this.abilities = JSON.stringify([...abilities]);
       const { switches, faults } = lowerFabric(this.infrastructure.current.infrastructure, abilities, wanted.rules);
       this.faults = faults;
-      const all = new Map([...switches, ...ownProgramSpecs(this.infrastructure.current.infrastructure, this.programs)]);
-      if (faults.length === 0) {
-        const next = { rules: wanted, ...numbered(this.told, all, Date.now()) };
-        if (!sameContent(next, this.told)) await this.store.write(next);
-        this.told = next;
-        this.tellSwitches();
-      }
+      const isPossible = faults.length === 0;
+      const fabric = isPossible ? switches : Object.entries(this.told.switches);
+      const own = ownProgramSpecs(this.infrastructure.current.infrastructure, this.programs);
+      const all = new Map([...fabric, ...own]);
+      const next = { rules: isPossible ? wanted : this.told.rules, ...numbered(this.told, all, Date.now()) };
+      if (!sameContent(next, this.told)) await this.store.write(next);
+      this.told = next;
+      this.tellSwitches();
       this.changed();
     });
   }

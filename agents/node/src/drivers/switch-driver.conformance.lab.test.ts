@@ -108,6 +108,9 @@ describe.each(SWITCH_LABS)('the switch driver $kind', ({ kind, missing, knowsFlo
       expect((await other.read()).drift).toEqual([]);
       await put(specOf({ steered: [], guards: [], hops: [], mirrored: [] }, abilities, 3), lab, other);
       expect((await other.read()).metered?.size ?? 0).toBe(0);
+      // Back again, it has dropped nothing yet.
+      await put(meteredSpec(4), lab, other);
+      expect((await other.read()).metered?.get(METER.id)?.packets ?? 0).toBe(0);
     },
     LIMIT_MS,
   );

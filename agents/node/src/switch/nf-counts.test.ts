@@ -57,6 +57,12 @@ describe('counts of NFs on a switch', () => {
     ]);
     counts.take({ ...SPEC, entries: [entry('steer', 3)] }, reading([9], 0));
     expect(counts.samples()).toEqual([]);
+    // Back again, entries and meter count from the beginning.
+    counts.take(SPEC, reading([0, 0, 0, 4, 4], 1));
+    expect(counts.samples()).toMatchObject([
+      { packets_in: 0, packets_out: 0, drops: { denied: 0 } },
+      { packets_in: 4, packets_out: 3, drops: { over_rate: 1 } },
+    ]);
   });
 
   it('leave to a rule what it sends on', () => {

@@ -29,12 +29,22 @@ export function heldMeters(entities: readonly Entity[]): HeldMeters {
   return { rates, dropped };
 }
 
-/** Sets the meters that are otherwise, with full buckets, and what they have dropped to nothing. */
-export function meterUpdates(meters: readonly FabricMeter[], { rates }: HeldMeters, info: P4Info): Update[] {
-  return meters.flatMap(({ index, rate, burst }): Update[] => {
+/**
+ * Sets the meters that are otherwise, and those that were not among `before`, with full buckets, and what they have dropped to
+ * nothing: an index still counts what an earlier meter there has dropped. `before` null: not known, so any may have been.
+ */
+export function meterUpdates(
+  meters: readonly FabricMeter[],
+  { rates }: HeldMeters,
+  before: readonly FabricMeter[] | null,
+  info: P4Info,
+): Update[] {
+  const wasThere = (meter: FabricMeter) => before === null || isAmong(before, meter);
+  return meters.flatMap((meter): Update[] => {
+    const { index, rate, burst } = meter;
     // One rate: a packet above it is red.
     const config = { cir: String(rate), cburst: String(burst), pir: String(rate), pburst: String(burst) };
-    if (rates.get(index) === rateText(config)) return [];
+    if (wasThere(meter) && rates.get(index) === rateText(config)) return [];
     const at = { index: { index: String(index) } };
     const meterEntry: MeterEntry = { meterId: idOf(info.meters, 'rates'), ...at, config };
     const data = { byteCount: '0', packetCount: '0' };
@@ -44,6 +54,11 @@ export function meterUpdates(meters: readonly FabricMeter[], { rates }: HeldMete
       { type: 'MODIFY', entity: { counterEntry } },
     ];
   });
+}
+
+/** Whether a meter is at the same index there. */
+export function isAmong(meters: readonly FabricMeter[], { id, index }: FabricMeter): boolean {
+  return meters.some((one) => one.id === id && one.index === index);
 }
 
 const indexOf = ({ index }: Pick<MeterEntry, 'index'>) => Number(index?.index ?? 0);

@@ -7,7 +7,7 @@ import type { EntryCount, PacketTracer, SwitchDriver, SwitchReading } from '../s
 import { driftOf, type Held, heldBy } from './drift.js';
 import { type FabricMeter, fabricContent, type PortNumbers } from './fabric-entries.js';
 import type { FabricProgram } from './fabric-program.js';
-import { type HeldMeters, heldMeters, meterQueries, meterUpdates } from './meters.js';
+import { type HeldMeters, heldMeters, isAmong, meterQueries, meterUpdates } from './meters.js';
 
 export interface P4Port {
   readonly number: number;
@@ -28,6 +28,8 @@ interface Written {
 /** A switch that runs `fabric.p4`, behind P4Runtime. */
 export class P4Switch implements SwitchDriver {
   private written: Written | null = null;
+  /** Those that have been in every specification since they were set; null: not known, as after a restart of the agent. */
+  private lasting: readonly FabricMeter[] | null = null;
 
   constructor(
     private readonly client: P4RuntimeClient,
@@ -70,13 +72,15 @@ export class P4Switch implements SwitchDriver {
     }
     const wantedGroups = new Map(groups.map(({ id, ports: of }) => [id, multicastGroup(id, of)]));
     if ((await this.client.pipelineCookie()) !== program.cookie) await this.client.setPipeline(program.config);
+    this.lasting = this.lasting?.filter((meter) => isAmong(meters, meter)) ?? null;
     await this.client.write([
-      ...meterUpdates(meters, await this.heldMeters(meters), program.info),
+      ...meterUpdates(meters, await this.heldMeters(meters), this.lasting, program.info),
       ...changes(await this.held(), { entries: wanted, groups: wantedGroups }),
     ]);
     const held = await this.held();
     const { rates } = await this.heldMeters(meters);
     this.written = { spec, held, indices, meters, rates };
+    this.lasting = meters;
     if (held.entries.size !== wanted.size)
       throw new Error(`${this.client.address} holds ${held.entries.size} of ${wanted.size} entries`);
   }

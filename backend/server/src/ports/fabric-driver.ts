@@ -1,4 +1,4 @@
-import type { FabricRule, FabricSpec } from '@orrery/contract';
+import type { FabricRule, FabricSpec, NfInstance, SwitchInstance } from '@orrery/contract';
 
 export const FABRIC = Symbol('FabricDriver');
 export const FABRIC_VIEW = Symbol('FabricView');
@@ -45,5 +45,7 @@ export class SwitchesAway extends Error {
 export interface FabricView {
   /** Why the switches that carry a chain do not forward as desired, one line each; empty: they do, or their twin is off. */
   troublesOf(chainId: string): readonly string[];
+  /** An NF on a switch runs once the switch holds its entries, by the driver that it is to run. */
+  nfState(instance: Pick<SwitchInstance, 'id' | 'switch'>): Pick<NfInstance, 'state' | 'detail'>;
   onChange(listener: () => void): void;
 }

@@ -31,7 +31,11 @@ it('a rejected write is retried once a second, whatever changes, until the serve
       },
     } as unknown as NodeFleet,
     { onChange: () => undefined } as unknown as TwinView,
-    { troublesOf: () => ['it is away'], onChange: () => undefined },
+    {
+      troublesOf: () => ['it is away'],
+      nfState: () => ({ state: 'running', detail: null }),
+      onChange: () => undefined,
+    },
     { troublesOf: () => [], carriage: () => null, delivers: () => true, onChange: () => undefined },
   );
   health.onApplicationBootstrap();

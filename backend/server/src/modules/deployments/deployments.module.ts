@@ -18,8 +18,8 @@ import { Caller, Input, Route } from '../../platform/route.js';
 import { DEPLOYER } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
+import { FABRIC_VIEW, type FabricView } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
-import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { Convergence } from './convergence.js';
 import { DeploymentHealth } from './deployment-health.js';
 import { DeploymentsService } from './deployments.service.js';
@@ -113,15 +113,12 @@ class OperationControlController {
   }
 }
 
-/** Of a switch that answers: its NFs are its entries. */
-const SWITCH_NF_STATES = { converged: 'running', progressing: 'starting', failed: 'failed' } as const;
-
 @Controller()
 class NfInstancesController {
   constructor(
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(FLEET) private readonly fleet: NodeFleet,
-    @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
+    @Inject(FABRIC_VIEW) private readonly fabric: FabricView,
     @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
     @Inject(FlowMigrations) private readonly migrations: FlowMigrations,
   ) {}
@@ -154,6 +151,8 @@ class NfInstancesController {
   async log(@Input() { params, query }: RouteInput<'getNfInstanceLog'>) {
     const instance = this.all().find(({ id }) => id === params.id);
     if (!instance) throw notFound('NF instance', params.id);
+    if (instance.driver === 'switch')
+      throw new ProblemError(404, `${instance.id} is entries of the switch ${instance.server}, which write no log.`);
     const told = InstanceLog.safeParse(await this.fleet.call(instance.server, 'read_log', instance.id, { ...query }));
     if (!told.success) throw new ProblemError(502, `The agent of ${instance.server} sent a log that cannot be read.`);
     return told.data;
@@ -186,15 +185,11 @@ class NfInstancesController {
     return [...this.onServers(), ...(this.view.plan?.on_switches ?? []).map((instance) => this.onSwitch(instance))];
   }
 
-  /** It runs when the switch holds the entries that it was told last. */
-  private onSwitch({ id, chain_id, node_id, nf, driver, switch: server }: SwitchInstance): NfInstance {
-    const known = this.fleet.isConnected(server);
-    const observed = this.switches.observedSwitch(server);
-    const state = observed === null ? 'pending' : SWITCH_NF_STATES[observed.state];
+  private onSwitch(instance: SwitchInstance): NfInstance {
+    const { id, chain_id, node_id, nf, driver, switch: server } = instance;
     return {
       ...{ id, chain_id, node_id, nf, driver, slot: null, server, core: 0 },
-      state: known ? state : 'unknown',
-      detail: known ? (observed?.error ?? null) : 'its agent is not connected',
+      ...this.fabric.nfState(instance),
       origin: this.fleet.originOf(server),
     };
   }

@@ -5,7 +5,16 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import type { FabricRule, FabricSpec, FieldError, Infrastructure, SwitchNode, SwitchSpec } from '@orrery/contract';
+import type {
+  FabricRule,
+  FabricSpec,
+  FieldError,
+  Infrastructure,
+  NfInstance,
+  SwitchInstance,
+  SwitchNode,
+  SwitchSpec,
+} from '@orrery/contract';
 import { lowerFabric, sameContent } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
@@ -101,6 +110,15 @@ export class FabricControl
       this.carries(node.id, chainId) ? (this.troubleOf(node) ?? []) : [],
     );
     return [...this.faults, ...switches];
+  }
+
+  nfState({ id, switch: at }: Pick<SwitchInstance, 'id' | 'switch'>): Pick<NfInstance, 'state' | 'detail'> {
+    const node = this.switches().find((one) => one.id === at);
+    if (!node || !this.fleet.isConnected(at)) return { state: 'unknown', detail: 'its agent is not connected' };
+    const isTold = this.told.switches[at]?.entries.some(({ nf }) => nf?.instance_id === id) ?? false;
+    if (!isTold) return { state: 'pending', detail: `${at} has not been told of it yet` };
+    if (this.hasReached(node)) return { state: 'running', detail: null };
+    return { state: this.failureOf(node) === null ? 'starting' : 'failed', detail: this.lag(node) };
   }
 
   /** The rules that were last applied. */

@@ -196,9 +196,14 @@ export class P4RuntimeClient {
         };
       run(
         settled(resolve),
-        settled((error) =>
-          reject(this.failure({ code: error.code, message: updateError(error, this.root) ?? error.message })),
-        ),
+        settled((error) => {
+          const { code } = error;
+          const said = updateError(error, this.root) ?? error.message;
+          // As the arbitration puts it: the notice may come after the call.
+          reject(
+            this.failure({ code, message: code === PERMISSION_DENIED ? `another controller has it: ${said}` : said }),
+          );
+        }),
       );
     });
   }

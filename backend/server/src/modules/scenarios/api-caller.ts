@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import {
   API_PREFIX,
+  type Infrastructure,
   type Problem,
   ROUTES,
   type Role,
@@ -11,6 +12,9 @@ import {
 } from '@orrery/contract';
 import type { FastifyInstance } from 'fastify';
 import { SESSION_ISSUER, type SessionIssuer } from '../../ports/session-verifier.js';
+
+/** Attempts to change what others change at the same time. */
+const MOST_ATTEMPTS = 5;
 
 interface CallOptions {
   readonly params?: Record<string, string>;
@@ -31,12 +35,30 @@ export class ApiCaller {
   async as(name: string, role: Role): Promise<Api> {
     const token = await this.sessions.issue(role, name);
     return {
-      call: (route, options = {}) => this.call(token, route, options),
+      call: async (route, options = {}) => (await this.ask(token, route, options)).data,
+      changeInfrastructure: (change) => this.changeInfrastructure(token, change),
       end: () => this.sessions.close(token),
     };
   }
 
-  private async call<N extends RouteName>(token: string, name: N, options: CallOptions): Promise<RouteResponse<N>> {
+  private async changeInfrastructure(token: string, change: (now: Infrastructure) => Infrastructure): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const { data, etag } = await this.ask(token, 'getInfrastructure', {});
+      try {
+        await this.ask(token, 'putInfrastructure', { body: change(data) }, etag);
+        return;
+      } catch (error) {
+        if (!(error instanceof ChangedMeanwhile) || attempt === MOST_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  private async ask<N extends RouteName>(
+    token: string,
+    name: N,
+    options: CallOptions,
+    ifMatch = '*',
+  ): Promise<{ data: RouteResponse<N>; etag: string | undefined }> {
     const route: RouteDefinition = ROUTES[name];
     const path = route.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
       encodeURIComponent(options.params?.[key] ?? ''),
@@ -47,7 +69,7 @@ export class ApiCaller {
       url: `${API_PREFIX}${path}`,
       headers: {
         authorization: `Bearer ${token}`,
-        ...(route.method === 'PUT' && route.etag ? { 'if-match': '*' } : {}),
+        ...(route.method === 'PUT' && route.etag ? { 'if-match': ifMatch } : {}),
         ...(route.body_type ? { 'content-type': route.body_type } : {}),
       },
       ...(options.query
@@ -56,17 +78,23 @@ export class ApiCaller {
       ...(options.body === undefined ? {} : { payload: options.body as object }),
     });
     if (answer.statusCode === 503) throw new Unavailable(`${name}: ${refusal(answer.body)}`);
+    if (answer.statusCode === 412) throw new ChangedMeanwhile(`${name}: ${refusal(answer.body)}`);
     if (answer.statusCode >= 300) throw new Error(`${name}: ${refusal(answer.body)}`);
-    return (answer.body === '' ? undefined : answer.json()) as RouteResponse<N>;
+    const data = (answer.body === '' ? undefined : answer.json()) as RouteResponse<N>;
+    return { data, etag: answer.headers.etag?.toString() };
   }
 }
 
 /** A dependency of the API is away, such as a restarting store; the outcome of the call is unknown. */
 export class Unavailable extends Error {}
 
+class ChangedMeanwhile extends Error {}
+
 export interface Api {
   /** Throws with the problem's detail if the API refuses. */
   call<N extends RouteName>(name: N, options?: CallOptions): Promise<RouteResponse<N>>;
+  /** From what it is now: where somebody else changed it meanwhile, it is read and changed again. */
+  changeInfrastructure(change: (now: Infrastructure) => Infrastructure): Promise<void>;
   /** Ends the session. */
   end(): Promise<void>;
 }

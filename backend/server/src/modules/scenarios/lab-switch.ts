@@ -1,4 +1,4 @@
-import { HostNode, Link, SwitchNode } from '@orrery/contract';
+import { HostNode, type Infrastructure, Link, SwitchNode } from '@orrery/contract';
 import { z } from 'zod';
 import type { Api } from './api-caller.js';
 
@@ -14,8 +14,12 @@ export type LabSwitch = z.infer<typeof LabSwitch>;
  * Adds it to the infrastructure as it is. A twin is one network, so it hangs on a switch with a free port, by a link that nothing
  * is sent over.
  */
-export async function addLabSwitch(api: Api, { node, hosts, links: own }: LabSwitch): Promise<string> {
-  const now = await api.call('getInfrastructure');
+export async function addLabSwitch(api: Api, lab: LabSwitch): Promise<string> {
+  await api.changeInfrastructure((now) => withLabSwitch(now, lab));
+  return lab.node.id;
+}
+
+function withLabSwitch(now: Infrastructure, { node, hosts, links: own }: LabSwitch): Infrastructure {
   const used = (id: string) => now.links.filter(({ a, b }) => a.node === id || b.node === id).length;
   const free = now.switches.filter(({ id, origin, ports }) => origin === 'twin' && used(id) < ports);
   // A link more restarts BMv2.
@@ -23,23 +27,20 @@ export async function addLabSwitch(api: Api, { node, hosts, links: own }: LabSwi
   const ends = next && { a: { node: node.id, port: 'up' }, b: { node: next.id, port: node.id } };
   const uplink = ends && { id: `${node.id}-up`, ...ends, bandwidth_bps: 1e8, delay_us: 0, jitter_us: 0, loss: 0 };
   const links = uplink ? [...own, uplink] : own;
-  const body = {
+  return {
     ...now,
     switches: [...now.switches, node],
     hosts: [...now.hosts, ...hosts],
     links: [...now.links, ...links],
   };
-  await api.call('putInfrastructure', { body });
-  return node.id;
 }
 
 /** Takes it away with its links, and with the hosts that hang on nothing else. */
-export async function removeLabSwitch(api: Api, id: string): Promise<void> {
-  const now = await api.call('getInfrastructure');
-  const links = now.links.filter(({ a, b }) => a.node !== id && b.node !== id);
-  const atIt = now.links.filter((link) => !links.includes(link)).flatMap(({ a, b }) => [a.node, b.node]);
-  const linked = new Set(links.flatMap(({ a, b }) => [a.node, b.node]));
-  const hosts = now.hosts.filter((host) => !atIt.includes(host.id) || linked.has(host.id));
-  const switches = now.switches.filter((node) => node.id !== id);
-  await api.call('putInfrastructure', { body: { ...now, switches, hosts, links } });
-}
+export const removeLabSwitch = (api: Api, id: string): Promise<void> =>
+  api.changeInfrastructure((now) => {
+    const links = now.links.filter(({ a, b }) => a.node !== id && b.node !== id);
+    const atIt = now.links.filter((link) => !links.includes(link)).flatMap(({ a, b }) => [a.node, b.node]);
+    const linked = new Set(links.flatMap(({ a, b }) => [a.node, b.node]));
+    const hosts = now.hosts.filter((host) => !atIt.includes(host.id) || linked.has(host.id));
+    return { ...now, switches: now.switches.filter((node) => node.id !== id), hosts, links };
+  });

@@ -37,7 +37,7 @@ function tokens(text: string): Token[] {
   let at = 0;
   for (const match of text.matchAll(TOKENS)) {
     const { space, string, word, sign } = match.groups!;
-    if (string !== undefined) found.push({ kind: 'string', text: string.slice(1, -1), line });
+    if (string !== undefined) found.push({ kind: 'string', text: unquoted(string), line });
     else if (word !== undefined) found.push({ kind: 'word', text: word, line });
     else if (sign !== undefined) found.push({ kind: 'sign', text: sign, line });
     line += (space ?? '').split('\n').length - 1;
@@ -45,6 +45,26 @@ function tokens(text: string): Token[] {
   }
   if (at < text.length) throw new Error(`line ${line}: unexpected ${JSON.stringify(text.slice(at, at + 10))}`);
   return found;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
+
+/** Escapes name bytes of UTF-8 (text format, string literals). */
+function unquoted(quoted: string): string {
+  const escapes = /\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))/gs;
+  if (!quoted.includes('\\')) return quoted.slice(1, -1);
+  const bytes: number[] = [];
+  const plain = (text: string) => bytes.push(...new TextEncoder().encode(text));
+  let at = 1;
+  for (const { 0: all, 1: hex, 2: octal, 3: other, index } of quoted.matchAll(escapes)) {
+    plain(quoted.slice(at, index));
+    if (hex !== undefined) bytes.push(Number.parseInt(hex, 16));
+    else if (octal !== undefined) bytes.push(Number.parseInt(octal, 8) & 0xff);
+    else plain(ESCAPES[other!] ?? other!);
+    at = index + all.length;
+  }
+  plain(quoted.slice(at, -1));
+  return new TextDecoder().decode(Uint8Array.from(bytes));
 }
 
 class Reader {

@@ -1,3 +1,4 @@
+import { readP4Info } from '@orrery/contract';
 import protobuf from 'protobufjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { P4Info } from './p4-info.js';
@@ -79,4 +80,20 @@ it('a program is known by the last part of its names', () => {
   expect(info.tables.get('admit')).toMatchObject({ id: 0x02000001, size: 16384 });
   expect([...info.actions.get('send')!.params.keys()]).toEqual(['mac', 'port']);
   expect(info.actions.get('drop')!.params.size).toBe(0);
+});
+
+it.each([
+  ['"drop"', 'drop'],
+  ["'drop'", 'drop'],
+  ['"dr" "op"', 'drop'],
+  ['"\\144rop"', 'drop'],
+  ['"\\x64rop\\t"', 'drop\t'],
+  ['"a\\"b\\\\c"', 'a"b\\c'],
+  ['"\\303\\274ber"', 'über'],
+  ['"über"', 'über'],
+])('the name %s is the same to the server and to the agent', (written, name) => {
+  const text = `actions { preamble { id: 0x01000001 name: ${written} } }`;
+  const { actions } = parseTextFormat(text, type) as { actions: { preamble: { name: string } }[] };
+  expect(actions[0]!.preamble.name).toBe(name);
+  expect(readP4Info(text).actions[0]!.name).toBe(name);
 });

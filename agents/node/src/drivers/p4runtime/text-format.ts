@@ -36,8 +36,8 @@ function tokens(text: string): Token[] {
 const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', '\\': '\\', '"': '"', "'": "'" };
 /** Byte by byte, each as a character of its code. */
 function unquoted(quoted: string): string {
-  return quoted
-    .slice(1, -1)
+  return Buffer.from(quoted.slice(1, -1))
+    .toString('latin1')
     .replace(/\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))/gs, (_all, hex, octal, other) =>
       hex !== undefined
         ? String.fromCharCode(Number.parseInt(hex, 16))
@@ -110,7 +110,10 @@ class Reader {
       if (!Number.isInteger(number)) throw wrong(token, `a value of ${field.resolvedType.name}`);
       return field.resolvedType.valuesById[number] ?? number;
     }
-    return scalar(field, token);
+    let { text } = token;
+    // Texts that follow each other are one.
+    while (token.kind === 'string' && this.all[this.at]?.kind === 'string') text += this.all[this.at++]!.text;
+    return scalar(field, { ...token, text });
   }
 
   private peek(sign: string): boolean {

@@ -134,6 +134,28 @@ it('an operation of a chain that it carries is set aside, takes no traffic, and 
   expect(third.rules).toContain('classify/a.e1');
 });
 
+it('a switch keeps its new driver while the operation waits for another switch that is away', async () => {
+  await start(4000);
+  const a = await create('a', 'client-1', 'web-1');
+  third.hold = true;
+  const plan = await server.api.call('createPlan', {
+    body: { chains: [{ chain_id: a }], switch_drivers: [{ switch: 'leaf-1', driver: 'p4' }] },
+  });
+  const { id } = await server.api.call('createDeployment', { body: { plan_id: plan.id } });
+  const driverNow = async () => (await server.api.call('getInfrastructure')).switches[0]!.driver;
+  await until('the driver is wanted', async () => (await driverNow()) === 'p4');
+  await leaves(third);
+  await server.switches.get('leaf-1')!.rebuild('p4');
+  await becomes(id, 'waiting', ({ state }) => state === 'FAILED_TEMP');
+  const { error } = await server.operation(id);
+  expect(error?.detail).toBe('fabric: leaf-3: its agent is not connected');
+  expect(await driverNow()).toBe('p4');
+  third.hold = false;
+  await third.connect();
+  expect((await server.finished(id)).state).toBe('COMPLETED');
+  expect(await driverNow()).toBe('p4');
+});
+
 it.each([
   ['although one that it does not need is away', ['web-2']],
   ['although another one that it needs is away', ['web-1', 'web-2']],

@@ -49,6 +49,8 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private wait: Wait | null = null;
   /** Fabric spec that was applied before this server started; null once a newer one has been sent. */
   private fabricBefore: FabricSpec | null = null;
+  /** Switches that the fabric waited for last, while drivers change; null: it has not come to that. */
+  private waitedFor: ReadonlySet<string> | null = null;
   /** Ends the step that is being carried out forward. */
   private forward = new AbortController();
 
@@ -207,6 +209,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async applyFabric(head: Accepted, run: LoopRun): Promise<Outcome> {
     const wait = this.waitOf(head, performance.now());
+    this.waitedFor = null;
     this.forward = new AbortController();
     const signal = AbortSignal.any([run.signal, this.forward.signal]);
     try {
@@ -222,7 +225,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     } catch (error) {
       if (run.signal.aborted) throw error;
       if (this.forward.signal.aborted) return AT_ONCE;
-      if (driversUnderWay(this.state.desired).length > 0) return this.awaitDrivers(head, error as Error, run, wait);
+      if (this.lateDrivers().length > 0) return this.awaitDrivers(head, error as Error, run, wait);
       const why = `fabric: ${(error as Error).message}`;
       const away = error instanceof SwitchesAway ? error.switches : [];
       const nowMs = performance.now();
@@ -236,20 +239,29 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   private tellSwitches(head: Accepted, wait: Pick<FabricWait, 'signal' | 'for'>): Promise<void> {
     const changesDrivers = driversUnderWay(this.state.desired).length > 0;
-    const told = (lags: ReadonlyMap<string, string>) =>
-      this.commitOf(head, () => {
+    const told = (lags: ReadonlyMap<string, string>) => {
+      this.waitedFor = new Set(lags.keys());
+      return this.commitOf(head, () => {
         const operation = lagging(this.current(head), lags, Date.now());
         return operation && { operations: [operation] };
       });
+    };
     const telling = changesDrivers ? { ...wait, lagging: told } : wait;
     return this.switches.apply(this.changeOf(head), telling, head.operation.by);
+  }
+
+  /** Switches that are in the way of the change of their own drivers; where only others are, it waits like any operation. */
+  private lateDrivers() {
+    const { waitedFor } = this;
+    const changes = driversUnderWay(this.state.desired);
+    return waitedFor === null ? changes : changes.filter((change) => waitedFor.has(change.switch));
   }
 
   /** Chains lose packets while a switch does not come up with its new driver: it gets the former one back in time. */
   private async awaitDrivers(head: Accepted, error: Error, run: LoopRun, wait: Wait): Promise<Outcome> {
     const isRefused = error instanceof ProblemError && error.status < 500;
     if (!isRefused && performance.now() < wait.deadlineMs) return { again: RETRY_MS };
-    const wanted = driversUnderWay(this.state.desired).map((change) => `${change.switch} does not run ${change.to}`);
+    const wanted = this.lateDrivers().map((change) => `${change.switch} does not run ${change.to}`);
     const limit = isRefused ? '' : ` within ${this.timeoutMs / 1000} s`;
     const why = `${wanted.join(', ')}${limit}: ${error.message}`;
     run.decide({ subject: head.operation.id, what: 'Give back the former driver', why, inputs: this.inputs() });

@@ -67,6 +67,7 @@ export async function observe(
   const { frames, denied, entry } = traffic;
   const before = await countedNow(stage, chainId, entry);
   const began_ms = Date.now();
+  const begin = performance.now();
   const used = await observeSwitch(stage, entry);
   const replayed = await replay(stage, { id: `scenario-offload-${name}`, ...traffic }, frames - denied);
   const switchCpu = used();
@@ -74,7 +75,7 @@ export async function observe(
   const engines = servers.map((server) => sampleKey('node', server, 'cpu'));
   const firstCpu = first.map(({ id }) => sampleKey('instance', id, 'cpu'));
   const window = await Window.since(stage.api, [...engines, ...firstCpu], began_ms);
-  const seconds = (Date.now() - began_ms) / 1000;
+  const seconds = (performance.now() - begin) / 1000;
   const cpu = first.length > 0 ? window.sumOfMeans(firstCpu) : null;
   const until = performance.now() + 1000 * SETTLE_S;
   const after = await stage.until('the counters of the frames', 2 * SETTLE_S, async () => {

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ChainDefinition, Infrastructure } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -167,27 +166,6 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
     const metric = (name: string) => status.metrics.find((it) => it.name === name)!.value;
     return { state: status.state, sent: metric('sent'), received: metric('received'), lost: metric('lost') };
   };
-  /**
-   * Packets that Open vSwitch itself gave up because another bridge was being made or removed when they needed a decision
-   * (lib/dpif-netdev.c, `datapath_drop_lock_error` and `datapath_drop_upcall_error`).
-   */
-  function givenUpBySwitch(): number {
-    const namespace = (pid: string) => readlinkSync(`/proc/${pid}/ns/pid`);
-    const [engine] = Object.values(engines());
-    const daemon = readdirSync('/proc').find((pid) => {
-      try {
-        const isDaemon = /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'ovs-vswitchd';
-        return isDaemon && namespace(pid) === namespace(engine!);
-      } catch {
-        return false;
-      }
-    });
-    expect(daemon, 'the Open vSwitch of the twin').toBeDefined();
-    const show = 'ovs-appctl -t /run/openvswitch/ovs-vswitchd.*.ctl coverage/show';
-    const told = execFileSync('nsenter', ['-t', daemon!, '-m', '-p', 'sh', '-c', show], { encoding: 'utf8' });
-    const counts = [...told.matchAll(/^datapath_drop_(?:lock|upcall)_error .*total: (\d+)/gm)];
-    return counts.reduce((sum, [, count]) => sum + Number(count), 0);
-  }
   /** Where probes were lost, for the message of a test that fails: short, since only its beginning may be kept. */
   const whereLost = async () => {
     const { status } = await server.api.call('getApplication', { params: { id: 'echo' } });
@@ -197,7 +175,7 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
   };
 
   it(
-    'loses no packet that its switch does not give up itself, and its instances keep their processes and counters',
+    'loses no packet, and its instances keep their processes and counters',
     async () => {
       const { id } = await server.api.call('createChain', { body: CHAIN });
       const accepted = await server.api.call('createDeployment', { body: { chain_id: id } });
@@ -246,15 +224,19 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
       expect((await probe()).state, 'the changes end before the probes').toBe('running');
 
       await until('the probes end', async () => (await probe()).state === 'completed', 60_000);
-      const { sent, received, lost } = await probe();
-      const given_up = givenUpBySwitch();
-      const where = `given up by Open vSwitch: ${given_up}; ${await whereLost()}`;
-      expect(received! + lost!, where).toBe(sent);
-      expect(lost, where).toBeLessThanOrEqual(given_up);
+      const { sent } = await probe();
+      // By the server's own count: the last replies may be late for the probe where the server gets no processor time.
+      const served = async () => {
+        const { status } = await server.api.call('getApplication', { params: { id: 'echo' } });
+        return status.metrics.find(({ name }) => name === 'received')!.value;
+      };
+      await until('every probe arrives', async () => (await served()) === sent, 60_000).catch(async (error: Error) => {
+        throw new Error(`${error.message}: ${sent} sent; ${await whereLost()}`);
+      });
       expect(sent).toBeGreaterThan(PROBES_PER_S * PROBE_S * 0.5);
-      const arrived = (n: number) => n <= sent! && n >= received!;
-      await until('the last counters', async () => (await counters()).every(({ packets_out }) => arrived(packets_out)));
-      for (const { packets_in, packets_out } of await counters()) expect(packets_out).toBe(packets_in);
+      const passed = { packets_in: sent, packets_out: sent };
+      await until('the last counters', async () => (await counters()).every(({ packets_out }) => packets_out === sent));
+      expect(await counters()).toMatchObject([passed, passed]);
       const after = engines();
       for (const name of used) expect(after[name]).toBe(before[name]);
     },

@@ -33,8 +33,10 @@ class Interruption {
   InterruptionCount counts() {
     device_.update_counters();
     const auto& value = device_.slot(slot_).counters.value;
-    return {ports_.backlog(device_.simulation(), slot_), value[SlotCounters::kFramesDropped] + ports_.lost(slot_),
-            value[SlotCounters::kFramesBypassed]};
+    // Under other policies frames wait for no more than the turn that drops or passes them.
+    const bool hold = device_.slot(slot_).policy == Policy::kHold;
+    return {hold ? ports_.backlog(device_.simulation(), slot_) : 0,
+            value[SlotCounters::kFramesDropped] + ports_.lost(slot_), value[SlotCounters::kFramesBypassed]};
   }
 
   Device& device_;

@@ -78,6 +78,26 @@ def test_every_frame_of_a_swap_is_accounted_for(start: Start, images: Images, po
     receiver.close()
 
 
+@pytest.mark.parametrize("policy", ["drop", "bypass"])
+def test_frames_that_wait_for_a_late_board_are_not_held_by_its_policy(
+    start: Start, images: Images, policy: str
+) -> None:
+    board = start()
+    board.load(images.partial("ecp5"))
+    board.call("resume", slot=0)
+    board.load(images.partial("ecp5"), policy=policy)
+    sender = Sender("near0-x", 5000)
+    board.process.send_signal(signal.SIGSTOP)
+    board.control.send(b'{"id": 0, "method": "resume", "params": {"slot": 0}}')
+    sender.start()
+    while sender.sent < 1000:
+        pass
+    board.process.send_signal(signal.SIGCONT)
+    assert "result" in board.control.read()
+    sender.stop()
+    assert board.status()["last_load"]["held"] == 0
+
+
 def test_a_full_load_takes_links_and_slots_down(start: Start, images: Images) -> None:
     board = start(time_scale=1, slots=2)
     board.load(images.partial("ecp5"))

@@ -83,12 +83,23 @@ describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${
     const [table] = plan.tables;
     const installed = async () => (await server.api.call('getSwitch', { params: { id } })).observed?.entries;
     expect(await installed()).toBe(table!.entries_before);
+    const before = await passed();
     const accepted = await server.api.call('createDeployment', { body: { plan_id: plan.id } });
     const done = await server.finished(accepted.id);
     expect(done, done.error?.detail).toMatchObject({ kind: 'infrastructure', state: 'COMPLETED' });
     expect((await server.api.call('getSwitch', { params: { id } })).description?.driver).toBe(driver);
     expect(await installed()).toBe(table!.entries);
+    // The instances are the same, with what they have counted.
+    const after = await passed();
+    expect([...after.keys()]).toEqual([...before.keys()]);
+    for (const [instance, packets] of before) expect(after.get(instance)).toBeGreaterThanOrEqual(packets);
     return done;
+  }
+
+  /** Packets by instance. */
+  async function passed(): Promise<Map<string, number>> {
+    const { items } = await server.api.call('listCounters', { query: { limit: 100 } });
+    return new Map(items.map(({ instance_id, packets_in }) => [instance_id, packets_in]));
   }
 
   async function holdsAll(driver: SwitchNode['driver']): Promise<void> {

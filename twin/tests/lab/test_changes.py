@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of a running twin: what they do not touch loses no packet, and failures are reported and retried."""
 
+import json
 import sys
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from .conftest import Lab
@@ -113,6 +115,41 @@ def test_what_fails_is_named_and_made_up_for_while_the_rest_works(own_lab: Lab, 
         "s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n');print(s.recv(12))\n"
     )
     assert "HTTP/1" in lab.inside([sys.executable, "-c", program], "client-1")
+
+
+def test_a_switch_changes_its_driver_and_its_links_keep_interfaces_limits_and_faults(own_lab: Lab, rack: Rack) -> None:
+    lab = own_lab
+    with_delay = next(link for link in rack["links"] if link["id"] == "client-2-leaf-1")
+    with_delay["delay_us"] = 1000
+    lab.put_spec(rack)
+    lab.ok("POST", "/faults", {"kind": "link-down", "target": "client-3-leaf-1"})
+    switch_ends = [(None, f"sw1p{number}") for number in range(1, 10)]
+    ends = [("client-1", "eth0"), ("client-2", "eth0"), ("server-1", "nic0"), *switch_ends]
+
+    def kept() -> Any:
+        """What stays, but for the counters."""
+        links = [json.loads(lab.inside(["ip", "-j", "link", "show", name], node))[0] for node, name in ends]
+        limits = [lab.inside(["tc", "class", "show", "dev", name], node) for node, name in ends]
+        return [(link["ifindex"], link["operstate"]) for link in links], limits
+
+    def offloads(node: str | None, name: str) -> bool:
+        return "tcp-segmentation-offload: on" in lab.inside(["ethtool", "-k", name], node)
+
+    before = kept()
+    with_tso = [offloads(*end) for end in ends]
+    assert with_tso[0] and not with_tso[2]
+    for generation, driver in enumerate(("p4", "ovs", "p4", "ovs"), start=2):
+        rack["switches"][0]["driver"] = driver
+        lab.ok("PUT", "/spec", {"generation": generation, "infrastructure": rack, "agents": None})
+        lab.until(partial(lab.state_if, "up", generation), f"the driver {driver}")
+        ports = lab.inside(["ovs-vsctl", "--if-exists", "--columns=ports", "list", "Bridge", "sw1"])
+        assert ("[" in ports) == (driver == "ovs")
+        assert kept() == before
+        assert [offloads(*end) for end in ends] == (with_tso if driver == "ovs" else [False] * len(ends))
+    assert [fault["target"] for fault in lab.ok("GET", "/state")["faults"]] == ["client-3-leaf-1"]
+    lab.program(rack)
+    for host in ("client-1", "client-2"):
+        assert lab.applications.run("http-client", host, to="web-1", count=2, rate_per_s=50)["received"] == 2
 
 
 def pids(lab: Lab) -> dict[str, int]:

@@ -79,6 +79,21 @@ def test_a_delay_that_changes_is_changed_in_place(rack: Rack) -> None:
     assert verbs(built, plan(rack, built)) == ["reshape-link client-1-leaf-1"]
 
 
+def test_a_link_changes_from_one_driver_to_another_with_its_interfaces(rack: Rack) -> None:
+    built = plan(rack)
+    rack["switches"][0]["driver"] = "p4"
+    rack["links"][3]["bandwidth_bps"] = 5e8
+    steps = verbs(built, plan(rack, built))
+    links = [link["id"] for link in rack["links"]]
+    assert steps == [
+        *(f"unplug-link {link}" for link in links),
+        "remove-switch leaf-1",
+        "add-switch leaf-1",
+        *(f"plug-link {link}" for link in links),
+        f"reshape-link {links[3]}",
+    ]
+
+
 def random_rack(rack: Rack, choose: random.Random) -> Rack:
     """Some of the hosts and servers of the rack, on some of three switches in a row."""
     switches = choose.randint(1, 3)
@@ -95,7 +110,7 @@ def random_rack(rack: Rack, choose: random.Random) -> Rack:
     for one, other in pairwise(names):
         ends = {"a": {"node": one, "port": f"to-{other}"}, "b": {"node": other, "port": f"to-{one}"}}
         links.append({"id": f"{one}-{other}", "bandwidth_bps": 1e9} | ends)
-    used = [rack["switches"][0] | {"id": name} for name in names]
+    used = [rack["switches"][0] | {"id": name, "driver": choose.choice(["ovs", "ovs", "p4"])} for name in names]
     return rack | {"servers": servers, "hosts": hosts, "switches": used, "links": links, "boards": []}
 
 

@@ -18,7 +18,7 @@ export function withDriverSteps(
     ({ switch: id, from, to }): Omit<PlanStep, 'ordinal'> => ({
       kind: 'change-driver',
       subject: id,
-      summary: `${id} changes from the driver ${from} to ${to}: its links are down, and its rules are written anew`,
+      summary: `${id} changes from the driver ${from} to ${to}: it carries nothing until its rules are written anew`,
       interrupts: base ? chainsOver(infrastructure, id, base) : [],
     }),
   );

@@ -36,14 +36,14 @@ describe('an operation changed by hand', () => {
     expect(takeBackText({ set_aside: null, chains, drivers: [], steps: [steered] }, titleOf)).toMatch(/steered back/);
   });
 
-  it('says which driver a switch gets back, and that its links are down for it once it has begun', () => {
+  it('says which driver a switch gets back, and that it carries nothing for it once it has begun', () => {
     const drivers = [{ switch: 'leaf-1', from: 'ovs' as const, to: 'p4' as const }];
     const taken = (state: string) =>
       takeBackText(
         { set_aside: null, chains: [], drivers, steps: [{ kind: 'change-driver', state } as never] },
         (id) => id,
       );
-    expect(taken('running')).toMatch(/^leaf-1 runs Open vSwitch again\. Its links are down once more/);
+    expect(taken('running')).toMatch(/^leaf-1 runs Open vSwitch again\. It carries nothing once more/);
     expect(taken('pending')).toBe('leaf-1 runs Open vSwitch again. Traffic does not take the new path yet.');
   });
 });

@@ -30,7 +30,7 @@ export function takeBackText(
   const all = [...back, ...switched];
   const what = all.length > 0 ? `${all.join('; ')}.` : 'What runs becomes what ran before.';
   const changes = steps.some(({ kind, state }) => kind === 'change-driver' && state !== 'pending');
-  if (changes) return `${what} Its links are down once more meanwhile; packets over it are lost.`;
+  if (changes) return `${what} It carries nothing once more meanwhile; packets over it are lost.`;
   return steered
     ? `${what} Traffic already takes the new path and is steered back; packets under way may be lost.`
     : `${what} Traffic does not take the new path yet.`;

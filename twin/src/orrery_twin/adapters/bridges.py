@@ -55,8 +55,17 @@ async def add_ports(links: Sequence[LinkPlan]) -> dict[str, str]:
 
 
 async def remove_ports(links: Sequence[LinkPlan]) -> dict[str, str]:
+    return await _without([end for _, end in _ports(links)], links)
+
+
+async def unplug(links: Sequence[LinkPlan]) -> dict[str, str]:
+    """Remove the ports of the links from every bridge that has them; their interfaces stay."""
+    return await _without([end for link in links for end in (link.near, link.far) if end.port is not None], links)
+
+
+async def _without(ends: Sequence[EndPlan], links: Sequence[LinkPlan]) -> dict[str, str]:
     command = []
-    for _, end in _ports(links):
+    for end in ends:
         command += ["--", "--if-exists", "del-port", end.interface]
     return await _change(command, links)
 

@@ -12,6 +12,8 @@ NO_IPV6 = (
     " [ ! -e /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/$scope/disable_ipv6; done"
 )
 OFFLOADS_OFF = "tx off tso off gso off gro off"
+OFFLOADS_ON = "tx on tso on gso on gro off"
+"""As the kernel makes pairs of interfaces."""
 FIRST_TABLE, TABLES = 1000, 1 << 20
 
 
@@ -52,6 +54,12 @@ def end_script(end: EndPlan, shape: LinkShape, as_on_a_wire: bool) -> str:
     if not shape.needs_line:
         script.append(shape_script(name, shape))
     return "\n".join(script)
+
+
+def offload_script(interface: str, as_on_a_wire: bool, shape: LinkShape) -> str:
+    """For an interface that had the offloads of another driver's port."""
+    offloads = OFFLOADS_OFF if as_on_a_wire or _carries_single_frames(shape) else OFFLOADS_ON
+    return f"ethtool -K {interface} {offloads} > /dev/null"
 
 
 def _carries_single_frames(shape: LinkShape) -> bool:

@@ -14,12 +14,19 @@ from mininet.net import Mininet
 from mininet.node import Node as MininetNode
 
 from orrery_twin.adapters import bridges
-from orrery_twin.adapters.interfaces import NO_IPV6, add_script, address_script, end_script, remove_script
+from orrery_twin.adapters.interfaces import (
+    NO_IPV6,
+    add_script,
+    address_script,
+    end_script,
+    offload_script,
+    remove_script,
+)
 from orrery_twin.adapters.p4_software import SOFTWARE
 from orrery_twin.adapters.process import CommandFailed, run
 from orrery_twin.domain.changes import Element, Verb
 from orrery_twin.domain.shaping import reshape_script
-from orrery_twin.domain.topology import LinkPlan, NodePlan, SwitchPlan
+from orrery_twin.domain.topology import EndPlan, LinkPlan, NodePlan, SwitchPlan
 
 Failures = dict[str, str]
 """Why an element could not be created or removed, by its ID. An element that could not be created does not exist."""
@@ -56,6 +63,10 @@ class Network:
                 return await self._add_links(links)
             case "remove-link":
                 return await self._remove_links(links)
+            case "unplug-link":
+                return await bridges.unplug(links)
+            case "plug-link":
+                return await self._plug(links)
             case "reshape-link":
                 return await _each(self._reshape, links)
 
@@ -114,25 +125,40 @@ class Network:
         failures = await bridges.remove_ports(links)
         return failures | await _each(lambda link: run(["sh", "-e"], stdin=remove_script([link.near.interface])), links)
 
+    async def _plug(self, links: Sequence[LinkPlan]) -> Failures:
+        """Make existing interfaces the ports of another driver, which expects its own offloads when it opens them."""
+        failures = await _each(self._set_offloads, links)
+        failures |= await bridges.add_ports([link for link in links if link.id not in failures])
+        return failures | await _each(self._set_offloads, [link for link in links if link.id not in failures])
+
     async def _make_pairs(self, link: LinkPlan) -> None:
         await run(["sh", "-e"], stdin=add_script(link, self.pid_of.get(link.far.node)))
 
     async def _configure(self, link: LinkPlan) -> None:
-        # Data planes of servers and P4 switches take single frames only.
-        as_on_a_wire = self._kind_of.get(link.far.node) == "server" or any(
+        as_on_a_wire = self._is_as_on_a_wire(link)
+        for end in (link.near, link.far):
+            await self._run_at(end, end_script(end, link.shape, as_on_a_wire))
+
+    async def _set_offloads(self, link: LinkPlan) -> None:
+        as_on_a_wire = self._is_as_on_a_wire(link)
+        for end in (link.near, link.far):
+            await self._run_at(end, offload_script(end.interface, as_on_a_wire, link.shape))
+
+    def _is_as_on_a_wire(self, link: LinkPlan) -> bool:
+        """Data planes of servers and P4 switches take single frames only."""
+        return self._kind_of.get(link.far.node) == "server" or any(
             end.driver in SOFTWARE for end in (link.near, link.far)
         )
-        for end in (link.near, link.far):
-            namespace = self.pid_of[end.node] if end.port is None else None
-            script = end_script(end, link.shape, as_on_a_wire)
-            await run(["sh", "-e"], namespace_of=namespace, stdin=script)
+
+    async def _run_at(self, end: EndPlan, script: str) -> None:
+        namespace = self.pid_of[end.node] if end.port is None else None
+        await run(["sh", "-e"], namespace_of=namespace, stdin=script)
 
     async def _reshape(self, link: LinkPlan) -> None:
         if link.shape.needs_line:
             return
         for end in (link.near, link.far):
-            namespace = self.pid_of[end.node] if end.port is None else None
-            await run(["sh", "-e"], namespace_of=namespace, stdin=reshape_script(end.interface, link.shape))
+            await self._run_at(end, reshape_script(end.interface, link.shape))
 
 
 async def _each(change: Callable[[Plan], Awaitable[object]], plans: Sequence[Plan]) -> Failures:

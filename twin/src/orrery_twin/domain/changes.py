@@ -9,7 +9,17 @@ from orrery_twin.domain.topology import BuildPlan, LinkPlan, NodePlan, SwitchPla
 
 Element = SwitchPlan | NodePlan | LinkPlan
 Plan = TypeVar("Plan", SwitchPlan, NodePlan, LinkPlan)
-Verb = Literal["remove-link", "remove-node", "remove-switch", "add-switch", "add-node", "add-link", "reshape-link"]
+Verb = Literal[
+    "remove-link",
+    "remove-node",
+    "unplug-link",
+    "remove-switch",
+    "add-switch",
+    "add-node",
+    "add-link",
+    "plug-link",
+    "reshape-link",
+]
 
 
 @dataclass(frozen=True)
@@ -19,7 +29,11 @@ class Step:
 
 
 def steps_between(built: BuildPlan, wanted: BuildPlan) -> Iterator[Step]:
-    """In a feasible order: links are removed before the nodes and switches that they need, and added after them."""
+    """In a feasible order: links are removed before the nodes and switches that they need, and added after them.
+
+    A link whose switch changes its driver is unplugged from the one and plugged into the other: its interfaces stay,
+    and with them what has opened them.
+    """
     links_before = {link.id: link for link in built.links}
     links_after = {link.id: link for link in wanted.links}
     nodes_before = {(node.id, node.kind): node for node in built.nodes}
@@ -28,9 +42,17 @@ def steps_between(built: BuildPlan, wanted: BuildPlan) -> Iterator[Step]:
     for link_id, link in links_before.items():
         if link_id not in links_after or not _same_wiring(link, links_after[link_id]):
             yield Step("remove-link", link)
+    stays = {
+        link_id: link
+        for link_id, link in links_before.items()
+        if link_id in links_after and _same_wiring(link, links_after[link_id])
+    }
     for key, node in nodes_before.items():
         if key not in nodes_after:
             yield Step("remove-node", node)
+    for link_id, link in stays.items():
+        if link != _unplugged(link) and _drivers(link) != _drivers(links_after[link_id]):
+            yield Step("unplug-link", _unplugged(link))
     for switch in built.switches:
         if switch not in wanted.switches:
             yield Step("remove-switch", switch)
@@ -41,11 +63,14 @@ def steps_between(built: BuildPlan, wanted: BuildPlan) -> Iterator[Step]:
         if key not in nodes_before:
             yield Step("add-node", node)
     for link_id, link in links_after.items():
-        before = links_before.get(link_id)
-        if before is None or not _same_wiring(before, link):
+        if link_id not in stays:
             yield Step("add-link", link)
-        elif before.shape != link.shape:
-            yield Step("reshape-link", link)
+    for link_id, before in stays.items():
+        if _drivers(before) != _drivers(links_after[link_id]):
+            yield Step("plug-link", replace(links_after[link_id], shape=before.shape))
+    for link_id, before in stays.items():
+        if before.shape != links_after[link_id].shape:
+            yield Step("reshape-link", links_after[link_id])
 
 
 def after(built: BuildPlan, step: Step) -> BuildPlan:
@@ -84,12 +109,14 @@ def settled(built: BuildPlan, wanted: BuildPlan) -> BuildPlan:
 
 def can_be_done(step: Step, built: BuildPlan) -> bool:
     """False if something that the step depends on failed before."""
-    if step.verb != "add-link" or not isinstance(step.element, LinkPlan):
+    if step.verb not in ("add-link", "plug-link") or not isinstance(step.element, LinkPlan):
         return True
     there = {node.id for node in built.nodes} | {switch.id for switch in built.switches}
-    taken = {end.interface for link in built.links for end in (link.near, link.far) if end.port is not None}
     ends = (step.element.near, step.element.far)
-    return all(end.node in there for end in ends) and not any(end.interface in taken for end in ends if end.port)
+    if not all(end.node in there for end in ends):
+        return False
+    taken = {end.interface for link in built.links for end in (link.near, link.far) if end.port is not None}
+    return step.verb == "plug-link" or not any(end.interface in taken for end in ends if end.port)
 
 
 def _put(plans: tuple[Plan, ...], plan: Plan, remains: bool) -> tuple[Plan, ...]:
@@ -102,9 +129,21 @@ def _put(plans: tuple[Plan, ...], plan: Plan, remains: bool) -> tuple[Plan, ...]
 
 
 def _same_wiring(one: LinkPlan, other: LinkPlan) -> bool:
-    """Only figures differ, which change in place. Loss applies to single frames: offloads at the ends depend on it."""
+    """Only figures and drivers differ, which change in place. Loss applies to single frames: offloads at the ends
+    depend on it.
+    """
+    one, other = _unplugged(one), _unplugged(other)
     return (
         (one.near, one.far, one.near_is_a) == (other.near, other.far, other.near_is_a)
         and one.shape.needs_line == other.shape.needs_line
         and (one.shape.loss > 0) == (other.shape.loss > 0)
     )
+
+
+def _drivers(link: LinkPlan) -> tuple[str | None, str | None]:
+    return link.near.driver, link.far.driver
+
+
+def _unplugged(link: LinkPlan) -> LinkPlan:
+    """Its interfaces are there, and no switch has them as ports."""
+    return replace(link, near=replace(link.near, driver=None), far=replace(link.far, driver=None))

@@ -41,7 +41,7 @@ class SwitchPlan:
 @dataclass(frozen=True)
 class EndPlan:
     """One end of a link. `name` is the contract's port; `port` and `driver` the number that the switch knows it by and
-    the switch's driver, None at a server or host."""
+    the switch's driver, None at a server or host; no driver alone: the switch does not have it as a port yet."""
 
     node: str
     name: str

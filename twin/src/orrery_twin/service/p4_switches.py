@@ -123,5 +123,5 @@ class P4Switches:
 
 
 def _ports(built: BuildPlan, plan: SwitchPlan) -> Ports:
-    ends = [end for end, _ in built.ends_at(plan.id)]
+    ends = [end for end, _ in built.ends_at(plan.id) if end.driver == plan.driver]
     return [{"number": end.port, "name": end.name, "interface": end.interface} for end in ends]

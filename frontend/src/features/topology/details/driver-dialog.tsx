@@ -66,7 +66,7 @@ function DriverEffect({ plan, id, title }: DriverEffectProps) {
       )}
       {change && (
         <p className={classes.warning} role="status">
-          The links of {title} are down until it runs the new driver, in a few seconds.{' '}
+          {title} carries nothing until it runs the new driver, in a few seconds.{' '}
           {interrupted.length === 0
             ? 'No chain loses packets: none crosses it.'
             : `Meanwhile ${interrupted.length === 1 ? 'this chain loses' : 'these chains lose'} packets: ${interrupted.join(', ')}.`}{' '}

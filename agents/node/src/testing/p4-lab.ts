@@ -38,6 +38,9 @@ export class P4Lab {
   readonly namespace = `p4v${process.pid}-${labs++}`;
   readonly directory = scratchDirectory();
   readonly socket = join(this.directory, 'p4runtime.sock');
+  /** Leads to the Thrift port of simple_switch in its namespace. */
+  private readonly thrift = join(this.directory, 'thrift.sock');
+  private relay: ChildProcess | null = null;
   private readonly ports: string[] = [];
   private process: ChildProcess | null = null;
 
@@ -54,7 +57,7 @@ export class P4Lab {
     const place = { p4runtime: `unix:${this.socket}`, device_id: 1, ports };
     return this.kind === 'p4'
       ? switchP4.make({ ...place, control: join(this.directory, 'control.sock') })
-      : switchBmv2.make(place);
+      : switchBmv2.make({ ...place, thrift: `unix:${this.thrift}` });
   }
 
   /** Creates ports with these names, each one end of a cable whose other end is `<name>-far`. */
@@ -69,7 +72,20 @@ export class P4Lab {
       }
       this.ports.push(port);
     }
+    if (this.kind === 'bmv2') this.relay = this.startRelay();
     await this.start();
+  }
+
+  private startRelay(): ChildProcess {
+    const program = `
+      const net = require('node:net');
+      net.createServer((near) => {
+        const far = net.connect(9090, '127.0.0.1');
+        for (const [from, to] of [[near, far], [far, near]]) from.pipe(to).on('error', () => from.destroy());
+      }).listen(process.argv[1]);`;
+    return spawn('ip', ['netns', 'exec', this.namespace, process.execPath, '-e', program, this.thrift], {
+      stdio: 'ignore',
+    });
   }
 
   async start(): Promise<void> {
@@ -110,6 +126,7 @@ export class P4Lab {
 
   private async tearDown(): Promise<void> {
     if (this.process) await this.kill();
+    this.relay?.kill('SIGKILL');
     execFileSync('ip', ['netns', 'del', this.namespace]);
   }
 }

@@ -38,14 +38,22 @@ class P4Place:
         return f"unix:{self.p4runtime_socket}"
 
     @property
+    def thrift_port(self) -> int:
+        """Of simple_switch, within the twin."""
+        return FIRST_THRIFT_PORT + self.number
+
+    @property
     def control(self) -> Path:
         return self.directory / "control.sock"
 
 
 class P4Software(Protocol):
-    """`has_control`: it takes its ports by a control socket while it runs; otherwise it is restarted with others."""
+    """`has_control`: it takes its ports by a control socket while it runs; otherwise it is restarted with others.
+    `has_thrift`: it tells its registers by Thrift.
+    """
 
     has_control: bool
+    has_thrift: bool
 
     def missing(self) -> str | None:
         """Return why it cannot run here; None if it can."""
@@ -58,6 +66,7 @@ class P4Software(Protocol):
 
 class BuiltIn:
     has_control = True
+    has_thrift = False
 
     def _program(self) -> list[str]:
         return shlex.split(os.environ.get(P4_COMMAND_VARIABLE, "")) or [str(P4_PROGRAM)]
@@ -79,6 +88,7 @@ class Bmv2:
     """simple_switch_grpc. Its Thrift server has no address option: it is reached from within the twin only."""
 
     has_control = False
+    has_thrift = True
 
     def _program(self) -> list[str]:
         return shlex.split(os.environ.get(BMV2_COMMAND_VARIABLE, ""))
@@ -92,7 +102,7 @@ class Bmv2:
     def command(self, place: P4Place, ports: Ports) -> list[str]:
         interfaces = [word for port in ports for word in ("-i", f"{port['number']}@{port['interface']}")]
         general = ["--no-p4", "--device-id", str(place.number), "--log-level", "off"]
-        thrift = ["--thrift-port", str(FIRST_THRIFT_PORT + place.number)]
+        thrift = ["--thrift-port", str(place.thrift_port)]
         return [*self._program(), *general, *thrift, *interfaces, "--", "--grpc-server-addr", place.p4runtime]
 
     async def reach(self, place: P4Place, ports: Ports, timeout_s: float) -> None:

@@ -48,6 +48,10 @@ class P4Switch:
     def has_control(self) -> bool:
         return self._software.has_control
 
+    @property
+    def has_thrift(self) -> bool:
+        return self._software.has_thrift
+
     async def follow(self, ports: Ports) -> None:
         """Wait until the ports are open, but not for long."""
         if ports != self._ports and not self._software.has_control:

@@ -68,7 +68,9 @@ class SwitchAgent:
         numbers = {end.interface: end.port for end, _ in built.ends_at(plan.id)}
         ports = {name: {"number": numbers[each], "interface": each} for name, each in interfaces.items()}
         control = {"control": str(switch.place.control)} if switch.has_control else {}
-        return {**common, "p4runtime": switch.place.p4runtime, "device_id": plan.number, "ports": ports, **control}
+        thrift = {"thrift": f"127.0.0.1:{switch.place.thrift_port}"} if switch.has_thrift else {}
+        p4runtime = {"p4runtime": switch.place.p4runtime, "device_id": plan.number}
+        return {**common, **p4runtime, "ports": ports, **control, **thrift}
 
     def _command(self) -> list[str]:
         self._state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)

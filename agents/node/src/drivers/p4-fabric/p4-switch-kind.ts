@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../package-root.js';
 import { OwnSwitch } from '../p4-own/own-switch.js';
 import { ProgrammableSwitch } from '../p4-own/programmable-switch.js';
+import type { RegisterReader } from '../p4-own/register-reader.js';
 import { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
 import type { SwitchDriverKind } from '../switch-driver.js';
 import { FabricProgram } from './fabric-program.js';
@@ -54,10 +55,12 @@ const ABILITIES: SwitchAbilities = {
   entries: TABLE_ENTRIES,
 };
 
+const Address = z
+  .string()
+  .regex(/^(unix:\/.+|[^\s:]+:\d{1,5}|\[[0-9a-f:]+\]:\d{1,5})$/, 'must be unix:/path or host:port');
+
 const Config = z.strictObject({
-  p4runtime: z
-    .string()
-    .regex(/^(unix:\/.+|[^\s:]+:\d{1,5}|\[[0-9a-f:]+\]:\d{1,5})$/, 'must be unix:/path or host:port'),
+  p4runtime: Address,
   device_id: z.int().min(1).max(0xffff_ffff).default(1),
   ports: z.record(
     z.string(),
@@ -74,26 +77,36 @@ const Config = z.strictObject({
     .startsWith('/')
     .optional()
     .describe('control socket of the built-in switch on this machine, for traces of packets; absent: none'),
+  thrift: Address.optional().describe('of simple_switch, for registers; absent: they cannot be read'),
   software: z.string().max(60).optional().describe('name and version of the switch'),
 });
 
 const FABRIC = resolve(PACKAGE_ROOT, '../../twin/p4/fabric');
 
-/**
- * A kind of P4 switch that runs `fabric.p4`. `title`: what it is called where its configuration does not say. `traces`: it
- * tells what it did with single packets.
- */
-export function p4SwitchKind(kind: string, title: string, traces: boolean): SwitchDriverKind<typeof Config> {
+interface Beside {
+  /** Whether it tells what it did with single packets. */
+  readonly traces: boolean;
+  /** Reads its registers, where P4Runtime does not, at `thrift`. */
+  readonly registersAt?: (thrift: string) => RegisterReader;
+}
+
+/** A kind of P4 switch that runs `fabric.p4`. `title`: what it is called where its configuration does not say. */
+export function p4SwitchKind(
+  kind: string,
+  title: string,
+  { traces, registersAt }: Beside,
+): SwitchDriverKind<typeof Config> {
   return {
     kind,
     config: Config,
     abilities: { ...ABILITIES, traces },
-    make: ({ p4runtime, device_id, ports, control, software = title }) => {
+    make: ({ p4runtime, device_id, ports, control, thrift, software = title }) => {
       const client = new P4RuntimeClient(p4runtime, String(device_id));
       const byName = new Map(Object.entries(ports));
       const tracer = traces && control !== undefined ? new ControlTracer(control, byName) : undefined;
       const fabric = new P4Switch(client, new FabricProgram(FABRIC), byName, software, tracer);
-      return new ProgrammableSwitch(fabric, new OwnSwitch(client, byName));
+      const registers = thrift === undefined ? undefined : registersAt?.(thrift);
+      return new ProgrammableSwitch(fabric, new OwnSwitch(client, byName, registers));
     },
   };
 }

@@ -18,6 +18,7 @@ import type { ProgramLoader, SwitchReading } from '../switch-driver.js';
 import { entriesOf, groupsOf, type Held, heldOf, multicastGroup } from './held.js';
 import { actionText, entryText, MARK, NoPort, ownDefault, ownEntry } from './own-entries.js';
 import { loadOwnProgram, type OwnProgram, tableOf } from './own-program.js';
+import type { RegisterReader } from './register-reader.js';
 
 /** A program that the switch refused is not sent again so soon, unless the switch was restarted. */
 const REFUSED_MS = 30_000;
@@ -47,6 +48,7 @@ export class OwnSwitch implements ProgramLoader {
   constructor(
     private readonly client: P4RuntimeClient,
     ports: ReadonlyMap<string, P4Port>,
+    private readonly registers?: RegisterReader,
   ) {
     this.names = new Map([...ports].map(([name, { number }]) => [number, name]));
   }
@@ -133,6 +135,10 @@ export class OwnSwitch implements ProgramLoader {
     );
     if (!array) throw new Error(`/name: the program has no ${kind} ${name}`);
     const last = Math.min(from + count, array.size);
+    if (kind === 'register' && this.registers) {
+      const values = await this.registers.read(array.name, from, Math.max(0, last - from));
+      return { cells: values.map((value, i) => ({ index: from + i, value: `0x${value.toString(16)}` })) };
+    }
     const entities = Array.from({ length: Math.max(0, last - from) }, (_, i): Entity => {
       const index = { index: String(from + i) };
       return kind === 'counter'

@@ -2,7 +2,7 @@
 // Made by fpga/regs/generate.py: do not edit.
 /* verilator lint_off UNUSEDPARAM */
 localparam logic [31:0] MODULE_ID = 32'h53484c31;  // SHL1
-localparam logic [31:0] MODULE_VERSION = 32'h00010000;
+localparam logic [31:0] MODULE_VERSION = 32'h00010100;
 localparam logic [15:0] REG_ID = 16'h0000;
 localparam logic [15:0] REG_VERSION = 16'h0004;
 localparam logic [15:0] REG_CLOCK_HZ = 16'h0008;
@@ -46,4 +46,14 @@ localparam logic [15:0] REG_BYTES_BYPASSED = 16'h013c;
 localparam int REG_BYTES_BYPASSED_COUNT = 4;
 localparam logic [15:0] REG_FRAMES_ABORTED = 16'h0140;
 localparam int REG_FRAMES_ABORTED_COUNT = 4;
+localparam logic [15:0] REG_NO_HOP = 16'h0144;
+localparam int REG_NO_HOP_COUNT = 4;
+localparam logic [15:0] REG_HOPS_FORWARD_0 = 16'h0148;
+localparam int REG_HOPS_FORWARD_0_COUNT = 4;
+localparam logic [15:0] REG_HOPS_FORWARD_1 = 16'h014c;
+localparam int REG_HOPS_FORWARD_1_COUNT = 4;
+localparam logic [15:0] REG_HOPS_RETURN_0 = 16'h0150;
+localparam int REG_HOPS_RETURN_0_COUNT = 4;
+localparam logic [15:0] REG_HOPS_RETURN_1 = 16'h0154;
+localparam int REG_HOPS_RETURN_1_COUNT = 4;
 /* verilator lint_on UNUSEDPARAM */

@@ -5,6 +5,7 @@ frame_mux.sv
 ingress_gate.sv
 egress_gate.sv
 metadata_insert.sv
+hop_tag.sv
 drain_watch.sv
 slot_csr.sv
 slot_registers.sv

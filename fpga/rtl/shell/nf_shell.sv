@@ -128,21 +128,22 @@ module nf_shell #(
   for (genvar n = 0; n < SLOTS; n++) begin : g_slot
     wire        hold, decouple, csr_decouple, slot_reset, held, drained, timed_out, slot_is_busy, csr_timeout;
     wire [ 1:0] policy;
-    wire [15:0] metadata_mask;
-    wire [63:0] metadata_values, tx_tdata;
+    wire [ 15:0] metadata_mask;
+    wire [ 63:0] metadata_values, tx_tdata;
+    wire [127:0] hops;
     wire [ 7:0] tx_tkeep, tx_class;
     wire        tx_tlast, tx_terror, tx_direction;
-    wire        in_beat, out_beat, drop_beat, bypass_beat, in_last, out_last, drop_last, bypass_last, out_error;
+    wire        in_beat, out_beat, drop_beat, bypass_beat, in_last, out_last, drop_last, bypass_last, out_error, no_hop;
     wire [ 3:0] in_bytes, out_bytes, drop_bytes, bypass_bytes;
 
     always_ff @(posedge clk) slot_rst[n] <= rst || slot_reset;
 
     slot_registers u_registers (
-        .clk, .rst, .write(regs_write[n]), .addr, .wdata(wdata[15:0]), .rdata(regs_rdata[n*32+:32]),
-        .hold, .decouple, .csr_decouple, .slot_reset, .policy, .metadata_mask, .metadata_values,
+        .clk, .rst, .write(regs_write[n]), .addr, .wdata, .rdata(regs_rdata[n*32+:32]),
+        .hold, .decouple, .csr_decouple, .slot_reset, .policy, .metadata_mask, .metadata_values, .hops,
         .status({csr_timeout, slot_is_busy, timed_out, drained, held}),
         .in_beat, .out_beat, .drop_beat, .bypass_beat, .in_last, .out_last, .drop_last, .bypass_last,
-        .in_bytes, .out_bytes, .drop_bytes, .bypass_bytes, .out_error);
+        .in_bytes, .out_bytes, .drop_bytes, .bypass_bytes, .out_error, .no_hop);
 
     slot_csr u_slot_csr (
         .clk, .rst, .cut(csr_decouple), .forget(slot_reset), .timeout(csr_timeout),
@@ -153,9 +154,9 @@ module nf_shell #(
 
     slot_lane u_lane (
         .clk, .rst, .tick_us, .hold, .decouple, .policy, .drain_timeout_us, .metadata_mask, .metadata_values,
-        .held, .drained, .timed_out, .slot_is_busy,
+        .hops, .held, .drained, .timed_out, .slot_is_busy,
         .in_beat, .out_beat, .drop_beat, .bypass_beat, .in_last, .out_last, .drop_last, .bypass_last,
-        .in_bytes, .out_bytes, .drop_bytes, .bypass_bytes, .out_error,
+        .in_bytes, .out_bytes, .drop_bytes, .bypass_bytes, .out_error, .no_hop,
         .rx_tdata({host_rx_tdata[n*64+:64], far_rx_tdata[n*64+:64], near_rx_tdata[n*64+:64]}),
         .rx_tkeep({host_rx_tkeep[n*8+:8], far_rx_tkeep[n*8+:8], near_rx_tkeep[n*8+:8]}),
         .rx_tvalid({host_rx_tvalid[n], far_rx_tvalid[n], near_rx_tvalid[n]}),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the shell has for one slot: the way in (port mux, gate), the way out (gate, metadata, port demux), and the watch
-// over draining. Register slices stand on both sides of the boundary.
+// What the shell has for one slot: the way in (port mux, gate), the way out (gate, metadata, next hop, port demux), and
+// the watch over draining. Register slices stand on both sides of the boundary.
 `default_nettype none
 
 module slot_lane (
@@ -15,6 +15,7 @@ module slot_lane (
     input  wire  [15:0] drain_timeout_us,
     input  wire  [15:0] metadata_mask,
     input  wire  [63:0] metadata_values,
+    input  wire [127:0] hops,
     output wire         held,
     output wire         drained,
     output wire         timed_out,
@@ -25,6 +26,7 @@ module slot_lane (
     output logic        in_last, out_last, drop_last, bypass_last,
     output logic [ 3:0] in_bytes, out_bytes, drop_bytes, bypass_bytes,
     output logic        out_error,
+    output logic        no_hop,   // a frame was dropped that has no next hop
 
     // Ports: stream n of near, far, host at [n].
     input  wire [191:0] rx_tdata,
@@ -95,8 +97,9 @@ module slot_lane (
   assign slot_s_axis_tvalid = slot_beat_valid && !decouple;
 
   // Way out. A beat is {error, user, last, keep, data}.
-  wire [85:0] leave_beat, leaving_beat, marked_beat, bypass_beat_out, tx_beat_in, tx_beat;
-  wire        leave_valid, leave_ready, leaving_valid, leaving_ready, leaving;
+  wire [85:0] leave_beat, leaving_beat, marked_beat, leaving_tagged, bypass_tagged;
+  wire        leave_valid, leave_ready, leaving_valid, leaving_ready, leaving, leaving_no_hop, bypass_no_hop;
+  wire [86:0] tx_beat_in, tx_beat;
   wire        tx_valid_in, tx_ready_in, tx_valid, tx_ready;
   egress_gate u_egress (
       .clk, .rst, .cut(decouple), .in_frame(leaving),
@@ -109,23 +112,31 @@ module slot_lane (
   metadata_insert u_metadata (
       .clk, .rst, .mask(metadata_mask), .values(metadata_values), .s_data(leaving_beat),
       .moves(leaving_valid && leaving_ready), .m_data(marked_beat));
+  hop_tag u_hop (
+      .clk, .rst, .hops, .s_data(marked_beat),
+      .moves(leaving_valid && leaving_ready), .m_data(leaving_tagged), .no_hop(leaving_no_hop));
+  hop_tag u_bypass_hop (
+      .clk, .rst, .hops, .s_data({1'b0, 8'd0, 2'b00, bypass_data}),
+      .moves(bypass_valid && bypass_ready), .m_data(bypass_tagged), .no_hop(bypass_no_hop));
 
-  assign bypass_beat_out = {1'b0, 8'd0, 2'b00, bypass_data};
-  frame_mux #(.STREAMS(2), .WIDTH(86)) u_tx_mux (
-      .clk, .rst, .s_data({bypass_beat_out, marked_beat}), .s_last({bypass_data[72], leaving_beat[72]}),
+  // Behind here a beat is {no next hop, error, user, last, keep, data}.
+  frame_mux #(.STREAMS(2), .WIDTH(87)) u_tx_mux (
+      .clk, .rst, .s_data({bypass_no_hop, bypass_tagged, leaving_no_hop, leaving_tagged}),
+      .s_last({bypass_data[72], leaving_beat[72]}),
       .s_valid({bypass_valid, leaving_valid}), .s_ready({bypass_ready, leaving_ready}),
       .m_data(tx_beat_in), .m_valid(tx_valid_in), .m_ready(tx_ready_in), .m_stream());
-  axis_skid #(.WIDTH(86)) u_tx_skid (
+  axis_skid #(.WIDTH(87)) u_tx_skid (
       .clk, .rst, .s_data(tx_beat_in), .s_valid(tx_valid_in), .s_ready(tx_ready_in),
       .m_data(tx_beat), .m_valid(tx_valid), .m_ready(tx_ready));
 
-  // Forward leaves at the far port, return at the near port.
+  // Forward leaves at the far port, return at the near port, and nowhere what has no next hop.
+  wire       tx_drop = tx_beat[86];
   wire       to_host = tx_beat[74];
   wire [2:0] tx_port = to_host ? 3'b100 : tx_direction ? 3'b001 : 3'b010;
   assign {tx_terror, tx_class, tx_tlast, tx_tkeep, tx_tdata} = {tx_beat[85:77], tx_beat[72:0]};
   assign tx_direction = tx_beat[73];
-  assign tx_tvalid    = tx_valid ? tx_port : 3'b000;
-  assign tx_ready     = |(tx_port & tx_tready);
+  assign tx_tvalid    = tx_valid && !tx_drop ? tx_port : 3'b000;
+  assign tx_ready     = tx_drop || |(tx_port & tx_tready);
   wire unused = &{1'b0, tx_beat[76:75]};
 
   // Draining.
@@ -147,6 +158,7 @@ module slot_lane (
                                            {gate_beat[72], keep_bytes(gate_beat[71:64])};
     {bypass_last, bypass_bytes} <= {bypass_data[72], keep_bytes(bypass_data[71:64])};
     out_error                   <= leave_beat[85];
+    no_hop                      <= !rst && tx_valid && tx_drop && tx_tlast && !tx_terror;
   end
 
 endmodule

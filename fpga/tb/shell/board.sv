@@ -11,6 +11,7 @@ module board (
     input  wire         garbage,     // the slot's outputs are what follows
     input  wire  [63:0] noise,
     input  wire  [ 7:0] frame_class,
+    input  wire         class_in_frame,  // byte 7 of a frame is its class
 
     input  wire  [19:0] host_csr_addr,
     input  wire         host_csr_write,
@@ -52,8 +53,9 @@ module board (
       .m_axis_tuser(m_tuser), .csr_addr, .csr_write(csr_write && !stuck), .csr_wdata, .csr_read(csr_read && !stuck),
       .csr_rdata, .csr_ack, .busy);
 
+  wire [  7:0] told_class = class_in_frame ? (m_tkeep[7] ? m_tdata[63:56] : 8'd0) : frame_class;
   wire [153:0] told = {s_tready && !stuck, m_tdata, m_tkeep, m_tvalid && !stuck, m_tlast,
-                       m_tuser | {frame_class, 4'd0}, csr_rdata, csr_ack && !stuck, 33'd0, busy};
+                       m_tuser | {told_class, 4'd0}, csr_rdata, csr_ack && !stuck, 33'd0, busy};
   wire [153:0] says = absent ? 'x : garbage ? {noise, ~noise, noise[25:0]} : told;
 
   nf_shell #(.CLOCK_HZ(2_000_000), .SHELL_UUID(128'h00112233_44556677_8899aabb_ccddeeff)) u_shell (

@@ -212,7 +212,7 @@ export const BOARD_MODULES = {
   nf_shell: {
     title: 'Shell',
     id: 0x53484c31,
-    version: '1.0.0',
+    version: '1.1.0',
     drops: [],
     entry: [],
     events: {},
@@ -262,6 +262,43 @@ export const BOARD_MODULES = {
       FRAMES_BYPASSED: { address: 0x138, count: 4, stride: 256 },
       BYTES_BYPASSED: { address: 0x13c, count: 4, stride: 256 },
       FRAMES_ABORTED: { address: 0x140, count: 4, stride: 256 },
+      NO_HOP: { address: 0x144, count: 4, stride: 256 },
+      HOPS_FORWARD_0: {
+        address: 0x148,
+        count: 4,
+        stride: 256,
+        fields: {
+          CLASS_0: { shift: 0, width: 16 },
+          CLASS_1: { shift: 16, width: 16 },
+        },
+      },
+      HOPS_FORWARD_1: {
+        address: 0x14c,
+        count: 4,
+        stride: 256,
+        fields: {
+          CLASS_2: { shift: 0, width: 16 },
+          CLASS_3: { shift: 16, width: 16 },
+        },
+      },
+      HOPS_RETURN_0: {
+        address: 0x150,
+        count: 4,
+        stride: 256,
+        fields: {
+          CLASS_0: { shift: 0, width: 16 },
+          CLASS_1: { shift: 16, width: 16 },
+        },
+      },
+      HOPS_RETURN_1: {
+        address: 0x154,
+        count: 4,
+        stride: 256,
+        fields: {
+          CLASS_2: { shift: 0, width: 16 },
+          CLASS_3: { shift: 16, width: 16 },
+        },
+      },
     },
   },
   nf_sqli_detector: {

@@ -127,6 +127,7 @@ json Board::slot_status(size_t n) {
             {"dropped", c[SlotCounters::kFramesDropped]},
             {"bypassed", c[SlotCounters::kFramesBypassed]},
             {"aborted", c[SlotCounters::kFramesAborted]},
+            {"no_hop", c[SlotCounters::kNoHop]},
             {"held", slot.state == SlotState::kActive ? 0 : ports_.backlog(device_.simulation(), n)},
             {"module_drops", std::move(drops)}}},
           {"error", text_or_null(slot.error)}};

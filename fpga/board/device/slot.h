@@ -38,6 +38,7 @@ struct SlotCounters {
     kFramesBypassed,
     kBytesBypassed,
     kFramesAborted,
+    kNoHop,
     kCount,
   };
   std::array<uint64_t, kCount> value{};

@@ -22,7 +22,7 @@ inline constexpr int kPolicyShift = 4;
 inline constexpr uint16_t kSlotStatus = 0x104;
 inline constexpr uint32_t kDrained = 2, kTimedOut = 4, kCsrTimeout = 16;
 inline constexpr uint16_t kFramesIn = 0x120;
-inline constexpr int kCounters = 9;  // from kFramesIn on, one word each
+inline constexpr uint16_t kHopsReturn = 0x150;  // of class 0 in bits 15:0
 
 constexpr uint16_t of_slot(uint16_t address, size_t slot) {
   return static_cast<uint16_t>(address + slot * kSlotStride);

@@ -170,6 +170,42 @@ TEST_P(DeviceTest, CountsEveryFrameThatAFullConfigurationLoses) {
   EXPECT_EQ(simulation().queue(0, kNear).out_errors + simulation().queue(0, kFar).out_errors, 0u);
 }
 
+// Return frames have no next hop, and the slot is stopped, emptied or bypassed at any point of one.
+TEST_P(DeviceTest, CountsEveryFrameWithoutANextHopOverLoads) {
+  std::mt19937_64 rng(9);
+  const auto count = [&](SlotCounters::Index index) {
+    device_.update_counters();
+    return device_.slot(0).counters.value[index];
+  };
+  load(0);
+  simulation().write({}, shell::of_slot(shell::kHopsReturn, 0), 0xffff);
+  uint64_t forward = 0, back = 0, came = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    for (const Side side : {kNear, kFar})
+      for (FrameRing& in = simulation().queue(0, side).in; !in.full();) {
+        Bytes frame = random_frame(rng, trial % 2 == 0 ? 60 : 60 + rng() % 1500);
+        frame[0] = 0x02, frame[1] = 0x0e;
+        push(in, frame);
+        ++(side == kNear ? forward : back);
+      }
+    simulation().run(1 + rng() % 2000);
+    device_.quiesce(0, trial % 3 == 0 ? Policy::kBypass : Policy::kHold);
+    device_.remove(0, SlotState::kLoading);
+    simulation().run(rng() % 500);
+    device_.insert(0, *library_.find("nf_pass"));
+    device_.resume(0);
+    came += take_all(simulation().queue(0, kFar).out).size();
+  }
+  EXPECT_TRUE(simulation().run(kLong));
+  came += take_all(simulation().queue(0, kFar).out).size();
+  EXPECT_EQ(came, forward);
+  EXPECT_TRUE(simulation().queue(0, kNear).out.empty());
+  EXPECT_EQ(count(SlotCounters::kNoHop), back);
+  EXPECT_EQ(count(SlotCounters::kFramesOut) + count(SlotCounters::kFramesBypassed), forward + back);
+  EXPECT_GT(count(SlotCounters::kFramesBypassed), 0u);
+  EXPECT_EQ(count(SlotCounters::kFramesDropped) + count(SlotCounters::kFramesAborted), 0u);
+}
+
 TEST_P(DeviceTest, HasCountedAllThatItDroppedWhenItResumes) {
   std::mt19937_64 rng(8);
   const auto dropped = [&] {

@@ -1,20 +1,11 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import type { ScenarioReport } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RACK } from './testing/fixtures.js';
-import { TestServer } from './testing/server.js';
+import type { TestServer } from './testing/server.js';
+import { buildTwin, startTwinLab, twinLabMissing } from './testing/twin-lab.js';
 import { until } from './testing/wait.js';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
-const needed = [
-  join(ROOT, 'agents/node/dist/agent.mjs'),
-  join(ROOT, 'agents/node/generated/p4runtime.json'),
-  process.env.ORRERY_ENGINE ?? join(ROOT, 'agents/build/engine/orrery-engine'),
-  process.env.ORRERY_P4_SWITCH_COMMAND ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch'),
-  '/usr/share/openvswitch/vswitch.ovsschema',
-].filter((path) => !existsSync(path));
-const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+const missing = twinLabMissing({ p4: true });
 /** Several times what a quiet machine needs. */
 const LIMIT_MS = 240_000;
 const SECONDS = 2;
@@ -23,18 +14,8 @@ const FRAMES = 200;
 describe.skipIf(missing)(`the scenario of NFs on a switch${missing ? ` (${missing})` : ''}`, () => {
   let server: TestServer;
   beforeEach(async () => {
-    const env = {
-      ORRERY_TWIN: 'on',
-      ORRERY_TWIND: join(ROOT, 'twin/bin/twin-launcher'),
-      ORRERY_STEP_TIMEOUT_MS: '20000',
-      ORRERY_AGENT_STALE_MS: '5000',
-    };
-    server = await TestServer.start({ env });
-    await server.api.call('putInfrastructure', { body: RACK });
-    await until('the agents are there', async () => {
-      const { items } = await server.api.call('listNodes', {});
-      return items.length > RACK.servers.length && items.every(({ state }) => state === 'connected');
-    });
+    server = await startTwinLab();
+    await buildTwin(server, RACK);
   });
   afterEach(() => server.stop());
 

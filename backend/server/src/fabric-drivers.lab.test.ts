@@ -1,22 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { ChainDefinition, Infrastructure, type Operation, type SwitchNode } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isOver } from './ports/operation-log.js';
 import { RACK } from './testing/fixtures.js';
-import { TestServer } from './testing/server.js';
+import type { TestServer } from './testing/server.js';
+import { buildTwin, isBuilt, P4_SWITCH, startTwinLab, twinLabMissing, twinProcesses } from './testing/twin-lab.js';
 import { until } from './testing/wait.js';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
-const P4_SWITCH = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
-const needed = [
-  join(ROOT, 'agents/node/dist/agent.mjs'),
-  join(ROOT, 'agents/node/generated/p4runtime.json'),
-  process.env.ORRERY_ENGINE ?? join(ROOT, 'agents/build/engine/orrery-engine'),
-  P4_SWITCH,
-  '/usr/share/openvswitch/vswitch.ovsschema',
-].filter((path) => !existsSync(path));
-const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+const missing = twinLabMissing({ p4: true });
 const BMV2 = process.env.ORRERY_BMV2;
 /** What forwards, of the drivers whose switches are one process each. */
 const PROGRAMS: Partial<Record<SwitchNode['driver'], string>> = {
@@ -55,24 +45,12 @@ describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${
   beforeEach(async () => {
     // Ends as soon as it is started: what is to run by it never comes up.
     if (BMV2 === undefined) vi.stubEnv('ORRERY_BMV2', '/bin/false');
-    const env = {
-      ORRERY_TWIN: 'on',
-      ORRERY_TWIND: join(ROOT, 'twin/bin/twin-launcher'),
-      ORRERY_STEP_TIMEOUT_MS: '20000',
-      ORRERY_AGENT_STALE_MS: '5000',
-    };
-    server = await TestServer.start({ env });
+    server = await startTwinLab();
   });
   afterEach(async () => {
     vi.unstubAllEnvs();
     await server.stop();
   });
-
-  async function begin(driver: SwitchNode['driver']): Promise<void> {
-    const infrastructure = running(driver);
-    await server.api.call('putInfrastructure', { body: infrastructure });
-    await holdsAll(driver);
-  }
 
   /** Of the only switch, by a plan; resolves when its operation has come about. */
   async function change(driver: SwitchNode['driver'], chains: readonly string[]): Promise<Operation> {
@@ -102,29 +80,6 @@ describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${
     return new Map(items.map(({ instance_id, packets_in }) => [instance_id, packets_in]));
   }
 
-  async function holdsAll(driver: SwitchNode['driver']): Promise<void> {
-    await until(
-      `the switches run ${driver} and hold what is planned`,
-      async () => {
-        const { state } = await server.api.call('getTwin');
-        const { items } = await server.api.call('listSwitches', {});
-        return (
-          state?.phase === 'up' &&
-          items.length > 0 &&
-          items.every(
-            ({ description, planned, observed }) =>
-              description?.driver === driver &&
-              planned !== null &&
-              observed?.state === 'converged' &&
-              observed.generation === planned.generation &&
-              observed.entries === planned.entries,
-          )
-        );
-      },
-      60_000,
-    );
-  }
-
   /** Probes of one second of every client; resolves when as many arrived as were sent. */
   async function allArrive(): Promise<void> {
     await until(
@@ -150,25 +105,11 @@ describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${
     );
   }
 
-  /** Processes of a P4 switch of this twin. */
-  function switches(program: string): number[] {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .flatMap((pid) => {
-        try {
-          const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-          return command.startsWith(`${program}\0`) && command.includes(server.scratch.path) ? [Number(pid)] : [];
-        } catch {
-          return [];
-        }
-      });
-  }
-
   async function survives(program: string): Promise<void> {
     for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
-      const [pid] = switches(program);
+      const now = () => twinProcesses(server, program).map(({ pid }) => pid);
+      const [pid] = now();
       process.kill(pid!, signal);
-      const now = () => switches(program);
       await until(`another process after ${signal}`, () => now().length > 0 && !now().includes(pid!), 30_000);
       await allArrive();
     }
@@ -191,14 +132,14 @@ describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${
     );
     expect(over.state).toBe('ROLLED_BACK');
     expect(over.error!.detail).toMatch(`${leaf!.id} does not run bmv2 within 40 s`);
-    await holdsAll('p4');
+    await isBuilt(server, running('p4'));
     await allArrive();
   }
 
   it(
     'is deployed unchanged, survives a switch that dies or hangs, and is led over to another driver and back by plans',
     async () => {
-      await begin('p4');
+      await buildTwin(server, running('p4'));
       const { id } = await server.api.call('createChain', { body: CHAIN });
       const accepted = await server.api.call('createDeployment', { body: { chain_id: id } });
       const done = await server.finished(accepted.id);

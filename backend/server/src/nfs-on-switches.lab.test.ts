@@ -1,22 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { ChainDefinition, Infrastructure, type PcapInfo, type SwitchNode } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RACK } from './testing/fixtures.js';
 import { mixedCapture } from './testing/mixed-capture.js';
-import { TestServer } from './testing/server.js';
+import type { TestServer } from './testing/server.js';
+import { buildTwin, isBuilt, P4_SWITCH, startTwinLab, twinLabMissing, twinProcesses } from './testing/twin-lab.js';
 import { until } from './testing/wait.js';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
-const P4_SWITCH = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
-const needed = [
-  join(ROOT, 'agents/node/dist/agent.mjs'),
-  join(ROOT, 'agents/node/generated/p4runtime.json'),
-  process.env.ORRERY_ENGINE ?? join(ROOT, 'agents/build/engine/orrery-engine'),
-  P4_SWITCH,
-  '/usr/share/openvswitch/vswitch.ovsschema',
-].filter((path) => !existsSync(path));
-const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+const missing = twinLabMissing({ p4: true });
 /** Several times what a quiet machine needs. */
 const LIMIT_MS = 240_000;
 const FRAMES = 400;
@@ -50,48 +40,16 @@ function chainOf(name: string, from: string, rules: readonly object[], rate_bps:
   });
 }
 
-const commandOf = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-
-/** Whether the process or one that it comes from names the path. */
-function isBelow(pid: string, path: string): boolean {
-  if (commandOf(pid).includes(path)) return true;
-  const parent = /^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  return Number(parent) > 1 && isBelow(parent, path);
-}
+/** The rack with other switches. */
+const rackOf = (driver: SwitchNode['driver'], table_entries: number): Infrastructure =>
+  Infrastructure.parse({ ...RACK, switches: RACK.switches.map((one) => ({ ...one, driver, table_entries })) });
 
 describe.skipIf(missing)(`NFs on switches${missing ? ` (${missing})` : ''}`, () => {
   let server: TestServer;
   beforeEach(async () => {
-    const env = {
-      ORRERY_TWIN: 'on',
-      ORRERY_TWIND: join(ROOT, 'twin/bin/twin-launcher'),
-      ORRERY_STEP_TIMEOUT_MS: '20000',
-      ORRERY_AGENT_STALE_MS: '5000',
-    };
-    server = await TestServer.start({ env });
+    server = await startTwinLab();
   });
   afterEach(() => server.stop());
-
-  async function build(driver: SwitchNode['driver'], table_entries: number): Promise<void> {
-    const switches = RACK.switches.map((one) => ({ ...one, driver, table_entries }));
-    await server.api.call('putInfrastructure', { body: Infrastructure.parse({ ...RACK, switches }) });
-    await until('the twin is up', async () => (await server.api.call('getTwin')).state?.phase === 'up');
-    await converged(driver);
-  }
-
-  const converged = (driver: string) =>
-    until(`the switch runs ${driver} and holds what is planned`, async () => {
-      const { items } = await server.api.call('listSwitches', {});
-      return items.every(
-        ({ connected, description, planned, observed }) =>
-          connected &&
-          description?.driver === driver &&
-          planned !== null &&
-          observed?.state === 'converged' &&
-          observed.generation === planned.generation &&
-          observed.entries === planned.entries,
-      );
-    });
 
   async function deploy(chain_id: string, offload: 'never' | 'where-possible') {
     const accepted = await server.api.call('createDeployment', { body: { chain_id, offload } });
@@ -145,24 +103,11 @@ describe.skipIf(missing)(`NFs on switches${missing ? ` (${missing})` : ''}`, () 
     return since();
   }
 
-  /** Processes of the switch of this twin: what was started by what works in its directory. */
-  function processesOf(driver: string): number[] {
-    const program = driver === 'ovs' ? 'ovs-vswitchd' : 'orrery-p4-switch';
-    return readdirSync('/proc').flatMap((pid) => {
-      if (!/^\d+$/.test(pid)) return [];
-      try {
-        const [first = ''] = commandOf(pid).split('\0');
-        return first.endsWith(program) && isBelow(pid, server.scratch.path) ? [Number(pid)] : [];
-      } catch {
-        return [];
-      }
-    });
-  }
-
   it.each(['ovs', 'p4'] as const)(
     'drop what the software firewall drops of the same capture, over a killed switch and until the tables are full (%s)',
     async (driver) => {
-      await build(driver, 4096);
+      const rack = rackOf(driver, 4096);
+      await buildTwin(server, rack);
       const upload = {
         query: { name: 'mixed.pcap' },
         body: mixedCapture(FRAMES, { mac: CLIENT.mac!, from: '10.0.1.1', to: '10.0.2.1' }),
@@ -185,7 +130,7 @@ describe.skipIf(missing)(`NFs on switches${missing ? ` (${missing})` : ''}`, () 
         ['fw', 'switch', 'leaf-1', 'running'],
         ['mon', 'engine', expect.stringMatching(/^server-/), 'running'],
       ]);
-      await converged(driver);
+      await isBuilt(server, rack);
       expect(await replay(pcap)).toEqual(software);
       // What the switch refused is no loss of the chain.
       const { items: deployed } = await server.api.call('listDeployments', { query: {} });
@@ -198,17 +143,18 @@ describe.skipIf(missing)(`NFs on switches${missing ? ` (${missing})` : ''}`, () 
 
       const repairs = async () => (await server.api.call('listSwitches', {})).items[0]!.observed!.repairs;
       const repaired = await repairs();
-      const [pid] = processesOf(driver);
-      process.kill(pid!, 'SIGKILL');
+      const [killed] = twinProcesses(server, driver === 'ovs' ? 'ovs-vswitchd' : P4_SWITCH);
+      process.kill(killed!.pid, 'SIGKILL');
       await until('the rules are back', async () => (await repairs()) > repaired);
-      await converged(driver);
+      await isBuilt(server, rack);
       expect(await replay(pcap)).toEqual(software);
 
       // Another chain with more traffic takes the entries.
       const used = (await server.api.call('listSwitches', {})).items[0]!.planned!.entries;
       const many = Array.from({ length: 40 }, (_, i) => ({ action: 'deny', src: `192.0.2.${i}` }));
       // Enough for one of the two, not for both.
-      await build(driver, used + many.length + 1);
+      const small = rackOf(driver, used + many.length + 1);
+      await buildTwin(server, small);
       const other = await server.api.call('createChain', { body: chainOf('d', 'client-2', many, 9_000_000) });
       const full = await deploy(other.id, 'where-possible');
       expect(full.on_switches).toMatchObject([{ id: 'd.fw.leaf-1' }]);
@@ -217,7 +163,7 @@ describe.skipIf(missing)(`NFs on switches${missing ? ` (${missing})` : ''}`, () 
         constraint: { constraint: 'switch-table', where: 'leaf-1' },
       });
       for (const { most_entries, available } of full.tables) expect(most_entries).toBeLessThanOrEqual(available);
-      await converged(driver);
+      await isBuilt(server, small);
       expect(await replay(pcap)).toEqual(software);
     },
     LIMIT_MS,

@@ -1,21 +1,15 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Infrastructure } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { REPOSITORY_ROOT } from './platform/config.js';
 import { RACK } from './testing/fixtures.js';
-import { TestServer } from './testing/server.js';
+import type { TestServer } from './testing/server.js';
+import { buildTwin, P4_SWITCH, startTwinLab, twinLabMissing, twinProcesses } from './testing/twin-lab.js';
 import { until } from './testing/wait.js';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
-const EXAMPLES = join(ROOT, 'twin/p4/examples');
-const P4_SWITCH = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
-const needed = [
-  join(ROOT, 'agents/node/dist/agent.mjs'),
-  join(ROOT, 'agents/node/generated/p4runtime.json'),
-  P4_SWITCH,
-  '/usr/share/openvswitch/vswitch.ovsschema',
-].filter((path) => !existsSync(path));
-const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+const EXAMPLES = join(REPOSITORY_ROOT, 'twin/p4/examples');
+const missing = twinLabMissing({ p4: true });
 /** Several times what a quiet machine needs. */
 const LIMIT_MS = 180_000;
 
@@ -46,13 +40,7 @@ const params = { id: 'lab' };
 describe.skipIf(missing)(`a P4 program of a user in the twin${missing ? ` (${missing})` : ''}`, () => {
   let server: TestServer;
   beforeEach(async () => {
-    const env = {
-      ORRERY_TWIN: 'on',
-      ORRERY_TWIND: join(ROOT, 'twin/bin/twin-launcher'),
-      ORRERY_STEP_TIMEOUT_MS: '20000',
-      ORRERY_AGENT_STALE_MS: '5000',
-    };
-    server = await TestServer.start({ env });
+    server = await startTwinLab();
   });
   afterEach(() => server.stop());
 
@@ -74,16 +62,7 @@ describe.skipIf(missing)(`a P4 program of a user in the twin${missing ? ` (${mis
     );
   }
 
-  const switchPid = () =>
-    readdirSync('/proc').find((pid) => {
-      if (!/^\d+$/.test(pid)) return false;
-      try {
-        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-        return command.startsWith(`${P4_SWITCH}\0`) && command.includes(server.scratch.path);
-      } catch {
-        return false;
-      }
-    });
+  const switchPid = () => twinProcesses(server, P4_SWITCH)[0]?.pid;
 
   const runs = (hash: string) =>
     until(
@@ -137,7 +116,7 @@ describe.skipIf(missing)(`a P4 program of a user in the twin${missing ? ` (${mis
       }
 
       const before = switchPid()!;
-      process.kill(Number(before), 'SIGKILL');
+      process.kill(before, 'SIGKILL');
       await until('another process', () => switchPid() !== undefined && switchPid() !== before, 30_000);
       await allArrive();
       await runs(hash);
@@ -156,19 +135,7 @@ describe.skipIf(missing)(`a P4 program of a user in the twin${missing ? ` (${mis
       expect(refused).toMatch(/the P4 program broken is refused: .*no_such_sum/);
       await allArrive();
 
-      await server.api.call('putInfrastructure', { body: lab(undefined) });
-      await until(
-        'the fabric has the switch again',
-        async () => {
-          const { observed, planned } = await server.api.call('getSwitch', { params });
-          return (
-            observed?.state === 'converged' &&
-            observed.generation === planned?.generation &&
-            (observed.entries ?? 0) > 0
-          );
-        },
-        30_000,
-      );
+      await buildTwin(server, lab(undefined));
       await allArrive();
     },
     LIMIT_MS,
@@ -178,8 +145,7 @@ describe.skipIf(missing)(`a P4 program of a user in the twin${missing ? ` (${mis
     'is shown by a scenario, which leaves the topology as it was, also when it is stopped',
     async () => {
       const before = lab(undefined);
-      await server.api.call('putInfrastructure', { body: before });
-      await until('the twin is up', async () => (await server.api.call('getTwin')).state?.phase === 'up', 60_000);
+      await buildTwin(server, before);
       const start = async () => {
         const body = { parameters: { seconds: 2 } };
         return (await server.api.call('startScenario', { params: { id: 'p4-own-program' }, body })).id;

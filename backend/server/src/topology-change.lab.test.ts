@@ -1,21 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { ChainDefinition, Infrastructure } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RACK as SPACIOUS } from './testing/fixtures.js';
-import { TestServer } from './testing/server.js';
+import type { TestServer } from './testing/server.js';
+import { buildTwin, startTwinLab, twinLabMissing, twinProcesses } from './testing/twin-lab.js';
 import { until } from './testing/wait.js';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
-const TWIND = join(ROOT, 'twin/bin/twin-launcher');
-const needed = [
-  join(ROOT, 'agents/node/dist/agent.mjs'),
-  process.env.ORRERY_ENGINE ?? join(ROOT, 'agents/build/engine/orrery-engine'),
-  '/usr/share/openvswitch/vswitch.ovsschema',
-].filter((path) => !existsSync(path));
 /** Several times what a quiet machine needs. */
 const LIMIT_MS = 180_000;
-const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+const missing = twinLabMissing();
 
 /** Each server has memory for one monitor only, to put the two NFs of the chain on two servers. */
 const RACK: Infrastructure = {
@@ -95,61 +87,17 @@ function slower(rack: Infrastructure, link: string): Infrastructure {
 describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${missing})` : ''}`, () => {
   let server: TestServer;
   beforeEach(async () => {
-    const env = {
-      ORRERY_TWIN: 'on',
-      ORRERY_TWIND: TWIND,
-      ORRERY_STEP_TIMEOUT_MS: '20000',
-      ORRERY_AGENT_STALE_MS: '5000',
-    };
-    server = await TestServer.start({ env });
-    await change(RACK);
+    server = await startTwinLab();
+    await buildTwin(server, RACK);
   });
   afterEach(() => server.stop());
 
-  /** Resolves when the twin is built, every agent is connected, and the switches have their entries for it. */
-  async function change(infrastructure: Infrastructure): Promise<void> {
-    await server.api.call('putInfrastructure', { body: infrastructure });
-    const ids = (all: readonly { id: string }[]) => all.map(({ id }) => id).sort();
-    const { servers, switches, hosts } = infrastructure;
-    await until(
-      'the twin follows',
-      async () => {
-        const { state } = await server.api.call('getTwin');
-        const built = state?.nodes.filter(({ kind }) => kind === 'host');
-        const { items } = await server.api.call('listNodes', { query: { limit: 100 } });
-        return (
-          state?.phase === 'up' &&
-          ids(built!).join() === ids(hosts).join() &&
-          ids(items).join() === ids([...servers, ...switches]).join() &&
-          items.every((node) => node.state === 'connected')
-        );
-      },
-      60_000,
-    );
-    await until('the switches have their entries', async () => {
-      const { items } = await server.api.call('listSwitches', {});
-      return items.every(
-        ({ planned, observed }) =>
-          !planned || (observed?.state === 'converged' && observed.generation === planned.generation),
-      );
-    });
-  }
-
   /** Process ids of the engines, by server. */
-  function engines(): Record<string, string> {
-    const found: Record<string, string> = {};
-    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      let command: string;
-      try {
-        command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      } catch {
-        continue;
-      }
-      if (!/^[^\0]*orrery-engine\0/.test(command) || !command.includes(server.scratch.path)) continue;
-      const { id } = RACK.servers.find((it) => command.includes(`/${it.id}/`)) ?? { id: command };
-      found[id] = pid;
-    }
-    return found;
+  function engines(): Record<string, number> {
+    const found = twinProcesses(server, '/orrery-engine');
+    return Object.fromEntries(
+      found.map(({ pid, command }) => [RACK.servers.find(({ id }) => command.includes(`/${id}/`))?.id ?? command, pid]),
+    );
   }
 
   const counters = async () => {
@@ -205,13 +153,13 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
         });
       };
       const changes = [
-        () => change(grown(RACK)),
+        () => buildTwin(server, grown(RACK)),
         addPages,
-        () => change(without(grown(RACK), unused)),
-        () => change(slower(grown(RACK), 'client-2-leaf-1')),
+        () => buildTwin(server, without(grown(RACK), unused)),
+        () => buildTwin(server, slower(grown(RACK), 'client-2-leaf-1')),
         () => server.api.request('deleteApplication', { params: { id: 'pages' } }),
-        () => change(without(RACK, 'client-2')),
-        () => change(RACK),
+        () => buildTwin(server, without(RACK, 'client-2')),
+        () => buildTwin(server, RACK),
       ];
       let last = await counters();
       for (const make of changes) {
@@ -248,7 +196,7 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
     async () => {
       const [input, first, second, output] = CHAIN.nodes;
       const body = { ...CHAIN, nodes: [input!, first!, { ...second!, nf: 'nat' }, output!] };
-      await change(spread(RACK));
+      await buildTwin(server, spread(RACK));
       const { id } = await server.api.call('createChain', { body: ChainDefinition.parse(body) });
       const accepted = await server.api.call('createDeployment', { body: { chain_id: id } });
       const done = await server.finished(accepted.id);
@@ -257,7 +205,7 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
         body: { id: 'echo', kind: 'probe-server', node: 'web-1', config: {} },
       });
       for (const infrastructure of [spread(RACK), RACK]) {
-        await change(infrastructure);
+        await buildTwin(server, infrastructure);
         await until('the chain runs', async () => {
           const { state } = await server.api.call('getDeployment', { params: { chain_id: id } });
           return state === 'running';

@@ -55,6 +55,10 @@ describe.skipIf(missing)(`the scenario of three kinds of switches${missing ? ` (
           note: expect.stringContaining('left out'),
         });
       await nothingIsLeft();
+      const { items } = await server.api.call('listOperations', { query: { kind: 'infrastructure', limit: 100 } });
+      const changes = items.map(({ state: end, drivers: [change] }) => [end, change?.from, change?.to]);
+      const path = process.env.ORRERY_BMV2 ? ['ovs', 'p4', 'bmv2', 'ovs'] : ['ovs', 'p4', 'ovs'];
+      expect(changes.reverse()).toEqual(path.slice(1).map((to, i) => ['COMPLETED', path[i], to]));
     },
     LIMIT_MS,
   );

@@ -14,7 +14,7 @@ import type { FastifyInstance } from 'fastify';
 import { SESSION_ISSUER, type SessionIssuer } from '../../ports/session-verifier.js';
 
 /** Attempts to change what others change at the same time. */
-const MOST_ATTEMPTS = 5;
+export const MOST_ATTEMPTS = 5;
 
 interface CallOptions {
   readonly params?: Record<string, string>;
@@ -78,7 +78,8 @@ export class ApiCaller {
       ...(options.body === undefined ? {} : { payload: options.body as object }),
     });
     if (answer.statusCode === 503) throw new Unavailable(`${name}: ${refusal(answer.body)}`);
-    if (answer.statusCode === 412) throw new ChangedMeanwhile(`${name}: ${refusal(answer.body)}`);
+    if (answer.statusCode === 412 || (answer.statusCode === 409 && isStalePlan(answer.body)))
+      throw new ChangedMeanwhile(`${name}: ${refusal(answer.body)}`);
     if (answer.statusCode >= 300) throw new Error(`${name}: ${refusal(answer.body)}`);
     const data = (answer.body === '' ? undefined : answer.json()) as RouteResponse<N>;
     return { data, etag: answer.headers.etag?.toString() };
@@ -88,7 +89,8 @@ export class ApiCaller {
 /** A dependency of the API is away, such as a restarting store; the outcome of the call is unknown. */
 export class Unavailable extends Error {}
 
-class ChangedMeanwhile extends Error {}
+/** Somebody else changed what the call builds on since that was read or planned. */
+export class ChangedMeanwhile extends Error {}
 
 export interface Api {
   /** Throws with the problem's detail if the API refuses. */
@@ -100,10 +102,18 @@ export interface Api {
 }
 
 function refusal(body: string): string {
+  const { detail, title } = problemIn(body) ?? {};
+  return detail ?? title ?? 'no answer';
+}
+
+function isStalePlan(body: string): boolean {
+  return problemIn(body)?.errors?.some(({ code }) => code === 'stale-plan') ?? false;
+}
+
+function problemIn(body: string): Problem | null {
   try {
-    const { detail, title } = JSON.parse(body) as Problem;
-    return detail ?? title;
+    return JSON.parse(body) as Problem;
   } catch {
-    return 'no answer';
+    return null;
   }
 }

@@ -1,4 +1,5 @@
 import type { Plan } from '@orrery/contract';
+import { isCarriedOut, requireFeasible } from './carried-out.js';
 import type { Stage } from './scenario.js';
 
 /** Resolves when the chain runs. */
@@ -23,13 +24,7 @@ export async function deployAs(stage: Stage, chainId: string, how: HowToRun): Pr
   };
   const chain = { chain_id: chainId, ...asked };
   const plan = await stage.api.call('createPlan', { body: { chains: [chain], ...options } });
-  if (!plan.feasible) {
-    const [why] = [
-      ...plan.problems.filter(({ severity }) => severity === 'error').map(({ message }) => message),
-      ...plan.conflicts.map(({ constraint, where }) => `${where}: ${constraint}`),
-    ];
-    throw new Error(`there is no such plan: ${why}`);
-  }
+  requireFeasible(plan);
   const { id } = await stage.api.call('createDeployment', { body: { plan_id: plan.id } });
   await carriedOut(stage, id);
   return plan;
@@ -42,9 +37,5 @@ export async function takeDown(stage: Stage, chainId: string): Promise<void> {
 }
 
 async function carriedOut({ api, until }: Stage, id: string): Promise<void> {
-  await until('the end of the deployment', 30, async () => {
-    const { state, error } = await api.call('getOperation', { params: { id } });
-    if (state === 'FAILED' || state === 'ROLLED_BACK') throw new Error(error?.detail ?? 'the deployment failed');
-    return state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED' ? true : null;
-  });
+  await until('the end of the deployment', 30, async () => ((await isCarriedOut(api, id)) ? true : null));
 }

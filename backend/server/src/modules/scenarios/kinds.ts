@@ -10,7 +10,7 @@ import {
 } from '@orrery/contract';
 import { z } from 'zod';
 import type { Api } from './api-caller.js';
-import { areSettled, setDrivers } from './drivers.js';
+import { changeDrivers, nameDrivers } from './drivers.js';
 import { addLabSwitch, LabSwitch, removeLabSwitch } from './lab-switch.js';
 
 /** An existing resource. */
@@ -111,9 +111,9 @@ export const KINDS = {
     list: async (_api, _signal, id) => (id === null ? [] : [{ id, is: () => false }]),
     remove: async (api, id, signal) => {
       const drivers = DriversRequest.parse(JSON.parse(id));
-      await setDrivers(api, drivers);
-      if (!(await api.call('getTwin')).enabled) return;
-      await eventually('the switches have their drivers again', () => areSettled(api, drivers), signal);
+      const { enabled } = await api.call('getTwin');
+      if (enabled) await changeDrivers(api, drivers, (what, holds) => eventually(what, holds, signal));
+      else await nameDrivers(api, drivers);
     },
   },
   /** Before the switch that runs it, so that it is removed after it. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { deployAs } from '../deploy-chain.js';
-import { areSettled, driversNow, setDrivers } from '../drivers.js';
+import { areSettled, changeDrivers, driversNow, patiently } from '../drivers.js';
 import { captureOf, generate } from '../frames.js';
 import { driverThere, freeNames, freeTraffic, hosts, nfs, runningTwin, twinSwitch } from '../needs.js';
 import { MOST_ARRIVALS } from '../replay.js';
@@ -13,8 +13,6 @@ import { CHAIN, definitionOf, deniedOf, NF_KINDS } from './chain.js';
 import { type Change, figuresOf } from './figures.js';
 import { type Observed, observe, probeDuring, type Traffic } from './observe.js';
 
-/** Of a change of the driver, on a busy machine. */
-const DRIVER_S = 120;
 /** Of the entries of a switch, on a busy machine. */
 const ENTRIES_S = 60;
 const AS_IT_IS = 'as it is';
@@ -197,10 +195,7 @@ async function withDriver(stage: Stage, id: string, driver: Parameters['driver']
   const now = (await driversNow(stage.api))[id]!;
   await stage.make('switch-drivers', { [id]: now });
   stage.note(`${id} changes its driver`);
-  await setDrivers(stage.api, { [id]: driver });
-  await stage.until(`${id} runs ${driver}`, DRIVER_S, async () =>
-    (await areSettled(stage.api, { [id]: driver })) ? true : null,
-  );
+  await changeDrivers(stage.api, { [id]: driver }, patiently(stage));
 }
 
 /** Resolves when the switch holds what is planned, with the numbers of entries. */

@@ -4,7 +4,7 @@ import { requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { type Count, readAnew, since, total } from '../counted.js';
 import { deployChain } from '../deploy-chain.js';
-import { areSettled, type Driver, driversNow, setDrivers, whyNot } from '../drivers.js';
+import { changeDrivers, type Driver, driversNow, patiently, whyNot } from '../drivers.js';
 import { captureOf, generate } from '../frames.js';
 import { driverThere, freeNames, freeTraffic, hosts, nfs, runningTwin, twinSwitch } from '../needs.js';
 import { framesApart, replay } from '../replay.js';
@@ -14,8 +14,6 @@ import { countersApart, type Observation } from './observation.js';
 const CHAIN = 'scenario-three-ways';
 /** The first is what the others are compared with. */
 const DRIVERS: readonly Driver[] = ['ovs', 'p4', 'bmv2'];
-/** Of a change of the driver, on a busy machine. */
-const CHANGE_S = 120;
 const EVERY = { query: { limit: 1000 } };
 
 const Parameters = z.object({
@@ -111,10 +109,7 @@ async function over(stage: Stage, memory: Memory, driver: Driver, parameters: Pa
   const switches = Object.keys(await driversNow(stage.api));
   const drivers = Object.fromEntries(switches.map((id) => [id, driver]));
   stage.note('the switches change their driver');
-  await setDrivers(stage.api, drivers);
-  await stage.until(`every switch runs ${driver}`, CHANGE_S, async () =>
-    (await areSettled(stage.api, drivers)) ? true : null,
-  );
+  await changeDrivers(stage.api, drivers, patiently(stage));
   memory.observations.push(await observe(stage, memory, driver, switches, parameters));
 }
 

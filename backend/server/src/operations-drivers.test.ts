@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Infrastructure, type Operation, type SwitchDriver } from '@orrery/contract';
 import { ASSUMED_ABILITIES } from '@orrery/planner';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -225,13 +227,31 @@ describe('a plan for another driver is refused', () => {
     await start(PATIENT_MS, { ...RACK, name: 'without-bmv2' });
     const { errors } = await refusal(asked('bmv2'));
     expect(errors).toMatchObject([
-      { pointer: '/switch_drivers/0/driver', detail: expect.stringContaining('driver bmv2 is not available here') },
+      {
+        pointer: '/switch_drivers/0/driver',
+        detail: expect.stringContaining(`${LEAF!.id}: driver bmv2 is not available`),
+      },
     ]);
     leaf.drivers = {};
     await leaf.rebuild('ovs');
     expect((await refusal(asked('p4'))).errors).toMatchObject([
       { pointer: '/switch_drivers/0/driver', code: 'unknown-driver' },
     ]);
+  });
+
+  it('where another switch keeps the infrastructure from being stored, naming that, also once the plan is carried out', async () => {
+    const spare = { ...LEAF!, id: 'spare', driver: 'bmv2' };
+    await start(PATIENT_MS, Infrastructure.parse({ ...RACK, switches: [LEAF, spare] }));
+    const { id } = await planTo('p4');
+    writeFileSync(join(server.scratch.stateDir, 'twin/without-bmv2'), '');
+    const why = 'spare: driver bmv2 is not available here';
+    expect(await refusal(asked('p4'))).toMatchObject({
+      status: 422,
+      errors: [{ pointer: '/switch_drivers', detail: expect.stringContaining(why) }],
+    });
+    const over = await server.finished((await deploy(id)).id);
+    expect(over).toMatchObject({ state: 'ROLLED_BACK', error: { detail: expect.stringContaining(why) } });
+    expect(await driverNow()).toBe('ovs');
   });
 
   it('where it cannot hold the rules, naming the table', async () => {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Answers as twind does; nothing is emulated. What changed it is in told.jsonl.
-import { appendFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -58,10 +58,11 @@ function refuse(response, status, title, errors) {
   response.end(JSON.stringify({ type: 'about:blank', title, status, errors }));
 }
 
-/** A machine that lacks it, by the name of the infrastructure. */
+/** A machine that lacks it, by the name of the infrastructure, or from when a file says so. */
 function withoutBmv2({ name, switches }) {
   const index = switches.findIndex(({ driver }) => driver === 'bmv2');
-  if (name !== 'without-bmv2' || index < 0) return undefined;
+  const isLacking = name === 'without-bmv2' || existsSync(join(values['state-dir'], 'without-bmv2'));
+  if (!isLacking || index < 0) return undefined;
   return { pointer: `/infrastructure/switches/${index}/driver`, detail: 'driver bmv2 is not available here: use ovs' };
 }
 

@@ -9,6 +9,7 @@ import { KEYS } from '../../platform/redis-keys.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { namingItems } from './naming-items.js';
 import { infrastructureErrors } from './validate.js';
 
 interface Stored {
@@ -70,25 +71,31 @@ export class InfrastructureService implements InfrastructureStore, OnModuleInit 
       if (gone) throw conflict(`The infrastructure has no switch "${gone.switch}" any more.`);
       if (changes.every((change) => driverOf.get(change.switch) === change.to)) return;
       const message = changes.map((change) => `${change.switch} is to run the driver ${change.to}`).join(', ');
-      await this.accept(withDrivers(infrastructure, changes), actor, message);
+      const next = withDrivers(infrastructure, changes);
+      await this.accept(next, actor, message, (errors) => namingItems(errors, next));
     });
   }
 
   async errorsOf(infrastructure: Infrastructure): Promise<readonly FieldError[]> {
     const errors = infrastructureErrors(infrastructure);
-    return errors.length > 0 ? errors : this.refusalsOf(infrastructure);
+    return namingItems(errors.length > 0 ? errors : await this.refusalsOf(infrastructure), infrastructure);
   }
 
   private async refusalsOf(infrastructure: Infrastructure): Promise<readonly FieldError[]> {
     return (await Promise.all(this.checks.map((check) => check(infrastructure)))).flat();
   }
 
-  private async accept(infrastructure: Infrastructure, actor: string, message = inNumbers(infrastructure)) {
+  private async accept(
+    infrastructure: Infrastructure,
+    actor: string,
+    message = inNumbers(infrastructure),
+    worded = (errors: readonly FieldError[]) => errors,
+  ) {
     const errors = infrastructureErrors(infrastructure);
-    if (errors.length > 0) throw invalid(errors);
+    if (errors.length > 0) throw invalid(worded(errors));
     this.requireUnused(infrastructure);
     const refusals = await this.refusalsOf(infrastructure);
-    if (refusals.length > 0) throw invalid(refusals);
+    if (refusals.length > 0) throw invalid(worded(refusals));
     const next: Stored = { revision: this.current.revision + 1, infrastructure };
     await this.write(next, actor, message);
     this.tell();

@@ -17,7 +17,8 @@ export interface PlannedDrivers {
 
 /**
  * The infrastructure with the drivers that are asked for, on top of those that accepted operations bring. Throws 422 for a switch
- * that cannot change, and for a driver that cannot run or of which it is not known what it can do.
+ * that cannot change, for a driver that cannot run or of which it is not known what it can do, and for whatever else would keep the
+ * infrastructure from being stored when the plan is carried out.
  */
 export async function plannedDrivers(
   asked: readonly DriverChoice[],
@@ -42,7 +43,7 @@ export async function plannedDrivers(
   });
   if (drivers.length === 0) return { infrastructure: before, switches: abilities(before) };
   const infrastructure = withDrivers(before, drivers);
-  const refusals = (await store.errorsOf(infrastructure)).flatMap((error) => refusalOf(error, infrastructure, asked));
+  const refusals = (await store.errorsOf(infrastructure)).map((error) => atChoice(error, infrastructure, asked));
   if (refusals.length > 0) throw invalid(refusals);
   return { infrastructure, drivers, switches: abilities(infrastructure), switches_before: abilities(before) };
 }
@@ -72,10 +73,10 @@ function errorsOf(
   return [{ pointer: `${at}/driver`, detail, code: 'unknown-driver' }];
 }
 
-/** What an infrastructure would be refused for because of a driver that is asked for. */
-function refusalOf(error: FieldError, { switches }: Infrastructure, asked: readonly DriverChoice[]): FieldError[] {
+/** An error of the infrastructure that the drivers would make, at the choice that it is of, where it is of one. */
+function atChoice(error: FieldError, { switches }: Infrastructure, asked: readonly DriverChoice[]): FieldError {
   const [, place] = /^\/switches\/(\d+)\//.exec(error.pointer) ?? [];
   const id = place === undefined ? undefined : switches[Number(place)]?.id;
   const index = asked.findIndex((choice) => choice.switch === id);
-  return index < 0 ? [] : [{ ...error, pointer: `/switch_drivers/${index}/driver` }];
+  return { ...error, pointer: index < 0 ? '/switch_drivers' : `/switch_drivers/${index}/driver` };
 }

@@ -102,7 +102,7 @@ module.exports = {
       to: {
         path: '^agents/node/src/',
         pathNot: [
-          '^agents/node/src/drivers/($1/|(legacy|p4runtime|p4-fabric|p4-own)/|[^/]+$)',
+          '^agents/node/src/drivers/($1/|(legacy|p4runtime|p4-fabric|p4-own|p4-switch)/|[^/]+$)',
           '^agents/node/src/(platform/|link/agent-event\\.ts|package-root\\.ts)',
         ],
       },

@@ -50,6 +50,7 @@ export * from './p4/p4-entries-check.js';
 export * from './p4/p4-info.js';
 export * from './p4/p4-program.js';
 export * from './p4/p4-values.js';
+export type { TextMessage, TextValue } from './p4/text-format.js';
 export * from './packet-trace.js';
 export * from './plan.js';
 export * from './plan-analysis.js';

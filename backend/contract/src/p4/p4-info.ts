@@ -1,16 +1,30 @@
 import { P4_MATCH_KINDS, type P4Action, type P4Array, P4Content, type P4Field, type P4Table } from './p4-program.js';
-import { messageOfJson, readTextFormat, type TextMessage } from './text-format.js';
+import { messageOfJson, readTextFormat, type TextMessage, type TextValue } from './text-format.js';
 
 /** Kinds of objects by the highest byte of their number (P4Runtime 1.4, 6.3). */
 const ACTION = 0x01;
 const TABLE = 0x02;
 
+/** P4Info as a message: of the text format, or of JSON where it begins with a brace. Throws an error that names the line. */
+export function p4InfoMessage(text: string): TextMessage {
+  if (!isP4InfoJson(text)) return readTextFormat(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`is not JSON: ${(error as Error).message}`);
+  }
+  return messageOfJson(value);
+}
+
+export const isP4InfoJson = (text: string): boolean => text.trimStart().startsWith('{');
+
 /**
- * Reads P4Info: text format, or JSON where it begins with a brace. Throws an error that names what is wrong: with the text, or
+ * Reads P4Info. What it does not know is passed over, as the agents of switches do: compilers may be newer. Throws an error that names what is wrong: with the text, or
  * with a table or an action by its name.
  */
 export function readP4Info(text: string): P4Content {
-  const message = text.trimStart().startsWith('{') ? messageOfJson(JSON.parse(text)) : readTextFormat(text);
+  const message = p4InfoMessage(text);
   const actions = messages(message, 'actions').map(action);
   const counted = new Set(messages(message, 'direct_counters').map((one) => number(one, 'direct_table_id')));
   const tables = messages(message, 'tables').map((one) => table(one, actions, counted));
@@ -34,13 +48,13 @@ function table(of: TextMessage, actions: readonly P4Action[], counted: ReadonlyS
   const refs = messages(of, 'action_refs').map((ref) => {
     const found = actions.find((one) => one.id === number(ref, 'id'));
     if (!found) throw new Error(`table ${name} has the action ${number(ref, 'id')}, which is not among the actions`);
-    const scope = scalar(ref, 'scope');
+    const scope = wordIn(ref, 'scope');
     const only = { TABLE_ONLY: 'entries', DEFAULT_ONLY: 'default', '1': 'entries', '2': 'default' } as const;
     return { name: found.name, of: only[scope as keyof typeof only] ?? ('both' as const) };
   });
   const fields = messages(of, 'match_fields').map((one): P4Field => {
-    const field = { id: number(one, 'id'), name: scalar(one, 'name') ?? '', bits: number(one, 'bitwidth') };
-    const kind = matchKind(scalar(one, 'match_type'));
+    const field = { id: number(one, 'id'), name: textIn(one, 'name') ?? '', bits: number(one, 'bitwidth') };
+    const kind = matchKind(wordIn(one, 'match_type'));
     if (!kind) throw new Error(`table ${name}: key ${field.name} has no kind of match that P4Runtime knows`);
     if (field.bits === 0)
       throw new Error(`table ${name}: key ${field.name} is translated from strings, which no switch here takes`);
@@ -53,7 +67,7 @@ function table(of: TextMessage, actions: readonly P4Action[], counted: ReadonlyS
     size: number(of, 'size'),
     fields,
     actions: refs,
-    constant: scalar(of, 'is_const_table') === 'true',
+    constant: /^(true|t|1)$/i.test(wordIn(of, 'is_const_table') ?? ''),
     constant_default: number(of, 'const_default_action_id') !== 0,
     counted: counted.has(id),
     profile: number(of, 'implementation_id') !== 0,
@@ -65,7 +79,7 @@ function action(of: TextMessage): P4Action {
   if (id >>> 24 !== ACTION)
     throw new Error(`action ${name} has the number 0x${id.toString(16)}, which is none of an action`);
   const params = messages(of, 'params').map((one) => {
-    const param = { id: number(one, 'id'), name: scalar(one, 'name') ?? '', bits: number(one, 'bitwidth') };
+    const param = { id: number(one, 'id'), name: textIn(one, 'name') ?? '', bits: number(one, 'bitwidth') };
     if (param.bits === 0)
       throw new Error(`action ${name}: ${param.name} is translated from strings, which no switch here takes`);
     return param;
@@ -82,7 +96,7 @@ function matchKind(text: string | undefined): P4Field['match'] | undefined {
 
 function preamble(of: TextMessage): { id: number; name: string } {
   const [found] = messages(of, 'preamble');
-  const name = found && scalar(found, 'name');
+  const name = found && textIn(found, 'name');
   if (!found || !name) throw new Error('has an object without preamble and name');
   return { id: number(found, 'id'), name };
 }
@@ -94,21 +108,34 @@ function unique(all: readonly { readonly id: number; readonly name: string }[]):
   }
 }
 
+/** By its name, or as JSON writes it. */
+const valuesOf = (of: TextMessage, name: string): readonly TextValue[] =>
+  of.get(name) ?? of.get(name.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase())) ?? [];
+
 const messages = (of: TextMessage, name: string): TextMessage[] =>
-  (of.get(name) ?? []).map((value) => {
-    if (typeof value === 'string') throw new Error(`${name} is not a message`);
+  valuesOf(of, name).map((value) => {
+    if (typeof value === 'string' || value instanceof Uint8Array) throw new Error(`${name} is not a message`);
     return value;
   });
 
-function scalar(of: TextMessage, name: string): string | undefined {
-  const value = of.get(name)?.at(-1);
+/** In quotes. */
+function textIn(of: TextMessage, name: string): string | undefined {
+  const value = valuesOf(of, name).at(-1);
+  if (value !== undefined && !(value instanceof Uint8Array)) throw new Error(`${name} is not a text in quotes`);
+  return value && new TextDecoder().decode(value);
+}
+
+/** Numbers and names of enumerations, which JSON has in quotes. */
+function wordIn(of: TextMessage, name: string): string | undefined {
+  const value = valuesOf(of, name).at(-1);
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
   if (value !== undefined && typeof value !== 'string') throw new Error(`${name} is a message`);
   return value;
 }
 
 function number(of: TextMessage, name: string): number {
-  const text = scalar(of, name) ?? '0';
+  const text = wordIn(of, name) ?? '0';
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new Error(`${name} ${text} is not a number`);
+  if (text === '' || !Number.isSafeInteger(value)) throw new Error(`${name} ${text} is not a number`);
   return value;
 }

@@ -1,6 +1,7 @@
-/** Fields of a message by name, in snake case, each with all of its values. Scalars are texts as they are written. */
+/** Fields of a message by name as it is written, each with all of its values. */
 export type TextMessage = ReadonlyMap<string, readonly TextValue[]>;
-export type TextValue = string | TextMessage;
+/** A word as it is written, such as a number; the bytes of what is in quotes; or a message. */
+export type TextValue = string | Uint8Array | TextMessage;
 
 const MOST_NESTED = 64;
 const TOKENS =
@@ -9,6 +10,8 @@ const TOKENS =
 interface Token {
   readonly kind: 'word' | 'string' | 'sign';
   readonly text: string;
+  /** Of what is in quotes. */
+  readonly bytes?: Uint8Array;
   readonly line: number;
 }
 
@@ -21,13 +24,14 @@ export function readTextFormat(text: string): TextMessage {
 export function messageOfJson(value: unknown, depth = 0): TextMessage {
   if (depth > MOST_NESTED) throw new Error(`is nested deeper than ${MOST_NESTED} levels`);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('is not a JSON object');
-  const one = (each: unknown): TextValue =>
-    typeof each === 'object' && each !== null ? messageOfJson(each, depth + 1) : String(each);
+  const one = (each: unknown): TextValue => {
+    if (typeof each === 'string') return new TextEncoder().encode(each);
+    return typeof each === 'object' && each !== null ? messageOfJson(each, depth + 1) : String(each);
+  };
   return new Map(
-    Object.entries(value).map(([key, each]) => [
-      key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      Array.isArray(each) ? each.map(one) : [one(each)],
-    ]),
+    Object.entries(value).flatMap(([key, each]): [string, TextValue[]][] =>
+      each === null ? [] : [[key, Array.isArray(each) ? each.map(one) : [one(each)]]],
+    ),
   );
 }
 
@@ -37,7 +41,7 @@ function tokens(text: string): Token[] {
   let at = 0;
   for (const match of text.matchAll(TOKENS)) {
     const { space, string, word, sign } = match.groups!;
-    if (string !== undefined) found.push({ kind: 'string', text: unquoted(string), line });
+    if (string !== undefined) found.push({ kind: 'string', text: string, bytes: unquoted(string), line });
     else if (word !== undefined) found.push({ kind: 'word', text: word, line });
     else if (sign !== undefined) found.push({ kind: 'sign', text: sign, line });
     line += (space ?? '').split('\n').length - 1;
@@ -49,10 +53,9 @@ function tokens(text: string): Token[] {
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
-/** Escapes name bytes of UTF-8 (text format, string literals). */
-function unquoted(quoted: string): string {
+/** Escapes name bytes, of UTF-8 where it is a text (text format, string literals). */
+function unquoted(quoted: string): Uint8Array {
   const escapes = /\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))/gs;
-  if (!quoted.includes('\\')) return quoted.slice(1, -1);
   const bytes: number[] = [];
   const plain = (text: string) => bytes.push(...new TextEncoder().encode(text));
   let at = 1;
@@ -64,7 +67,7 @@ function unquoted(quoted: string): string {
     at = index + all.length;
   }
   plain(quoted.slice(at, -1));
-  return new TextDecoder().decode(Uint8Array.from(bytes));
+  return Uint8Array.from(bytes);
 }
 
 class Reader {
@@ -107,10 +110,11 @@ class Reader {
     if (!token) throw new Error(`line ${name.line}: the text ends before the value of ${name.text}`);
     if (token.kind === 'sign') return this.nested(name, depth);
     this.at += 1;
-    let { text } = token;
+    if (token.kind === 'word') return token.text;
     // Texts that follow each other are one.
-    while (token.kind === 'string' && this.all[this.at]?.kind === 'string') text += this.all[this.at++]!.text;
-    return text;
+    const parts = [token.bytes!];
+    while (this.all[this.at]?.kind === 'string') parts.push(this.all[this.at++]!.bytes!);
+    return Uint8Array.from(parts.flatMap((part) => [...part]));
   }
 
   private nested(name: Token, depth: number): TextMessage {

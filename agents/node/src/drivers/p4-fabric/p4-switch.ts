@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { ObservedPort, SwitchSpec } from '@orrery/contract';
 import type { MulticastGroup, TableEntry, Update } from '../p4runtime/messages.js';
+import type { P4Port } from '../p4runtime/p4-port.js';
 import type { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
 import { contentOf, identityOf, tableEntry } from '../p4runtime/table-entries.js';
 import type { EntryCount, PacketTracer, SwitchDriver, SwitchReading } from '../switch-driver.js';
@@ -8,12 +9,6 @@ import { driftOf, type Held, heldBy } from './drift.js';
 import { type FabricMeter, fabricContent, type PortNumbers } from './fabric-entries.js';
 import type { FabricProgram } from './fabric-program.js';
 import { type HeldMeters, heldMeters, isAmong, meterQueries, meterUpdates } from './meters.js';
-
-export interface P4Port {
-  readonly number: number;
-  /** On this machine, which tells whether the port is up; absent: it is up as long as the switch answers. */
-  readonly interface?: string | undefined;
-}
 
 /** What the switch was told. */
 interface Written {

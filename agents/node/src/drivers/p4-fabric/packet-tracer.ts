@@ -1,7 +1,7 @@
 import { PacketTraces, type TraceRequest } from '@orrery/contract';
 import { ControlClient } from '../control-client.js';
+import type { P4Port } from '../p4runtime/p4-port.js';
 import type { PacketTracer } from '../switch-driver.js';
-import type { P4Port } from './p4-switch.js';
 
 const PEER = 'the switch';
 const LIMIT_MS = 3000;

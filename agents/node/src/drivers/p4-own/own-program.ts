@@ -1,7 +1,7 @@
 import { type P4Action, type P4Content, type P4ProgramFiles, type P4Table, readP4Info } from '@orrery/contract';
 import type { PipelineConfig } from '../p4runtime/messages.js';
+import { p4InfoObject } from '../p4runtime/p4-info-message.js';
 import { protocol } from '../p4runtime/protocol.js';
-import { parseTextFormat } from '../p4runtime/text-format.js';
 
 /** A program of a user, ready to be set. */
 export interface OwnProgram {
@@ -12,18 +12,15 @@ export interface OwnProgram {
   readonly config: PipelineConfig;
 }
 
-/** Throws an error that names what of P4Info the protocol does not have. */
+/** Throws an error that names what of P4Info is wrong. */
 export async function loadOwnProgram({ hash, bmv2_json, p4info }: P4ProgramFiles): Promise<OwnProgram> {
   const { root } = await protocol();
-  const type = root.lookupType('p4.config.v1.P4Info');
-  const isJson = p4info.trimStart().startsWith('{');
-  const message = isJson ? type.fromObject(JSON.parse(p4info)) : parseTextFormat(p4info, type);
   return {
     hash,
     content: readP4Info(p4info),
     cookie: cookieOf(hash),
     config: {
-      p4info: message,
+      p4info: p4InfoObject(p4info, root.lookupType('p4.config.v1.P4Info')),
       p4DeviceConfig: Buffer.from(bmv2_json),
       cookie: { cookie: cookieOf(hash) },
     },

@@ -9,9 +9,9 @@ import {
   type P4ProgramFiles,
   type P4Reading,
 } from '@orrery/contract';
-import type { P4Port } from '../p4-fabric/p4-switch.js';
 import { numberText } from '../p4runtime/bytes.js';
 import type { CounterData, Entity, MulticastGroup, TableEntry, Update } from '../p4runtime/messages.js';
+import type { P4Port } from '../p4runtime/p4-port.js';
 import { type P4RuntimeClient, P4RuntimeError } from '../p4runtime/p4runtime-client.js';
 import { contentOf, identityOf } from '../p4runtime/table-entries.js';
 import type { ProgramLoader, SwitchReading } from '../switch-driver.js';

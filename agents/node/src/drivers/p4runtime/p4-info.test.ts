@@ -2,7 +2,7 @@ import { readP4Info } from '@orrery/contract';
 import protobuf from 'protobufjs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { P4Info } from './p4-info.js';
-import { parseTextFormat } from './text-format.js';
+import { p4InfoObject } from './p4-info-message.js';
 
 /** What of the schema the tests need, so that they run without a set-up. */
 const SCHEMA = `
@@ -38,9 +38,9 @@ beforeAll(() => {
   type = protobuf.parse(SCHEMA).root.resolveAll().lookupType('p4.config.v1.P4Info');
 });
 
-describe('text format of protocol buffers', () => {
+describe('P4Info for a switch', () => {
   it('is read into a message that encodes to what the text says', () => {
-    const message = parseTextFormat(TEXT, type);
+    const message = p4InfoObject(TEXT, type);
     const read = type.toObject(type.decode(type.encode(type.fromObject(message)).finish()), {
       longs: Number,
       enums: String,
@@ -62,21 +62,22 @@ describe('text format of protocol buffers', () => {
   });
 
   it.each([
-    ['tables { prembule { } }', /line 1: Table has no field prembule/],
-    ['\n\ntables { size: many }', /line 3: "many" is not a int64 for size/],
-    ['tables {', /ends within a Table/],
-    ['tables { match_fields { match_type: FUZZY } }', /line 1: "FUZZY" is not a value of MatchType/],
+    ['tables { size: many }', /Table: "many" is not a int64 for size/],
+    ['\n\ntables {', /ends within a message/],
+    ['tables { match_fields { match_type: FUZZY } }', /MatchField: "FUZZY" is not a value of MatchType/],
     ['tables 3', /line 1: "3" is not a value of tables/],
+    ['tables: 3', /P4Info: "3" is not a value of tables/],
     ['tables { size: 1 } $', /line 1: unexpected "\$"/],
-    ['tables { preamble { name: 3 } }', /line 1: "3" is not a string for name/],
-    ['{', /line 1: "\{" is not the name of a field/],
-  ])('%j is refused by line and field', (text, reason) => {
-    expect(() => parseTextFormat(text, type)).toThrow(reason);
+    ['tables { preamble { name: 3 } }', /Preamble: "3" is not a string for name/],
+    ['{', /is not JSON/],
+    ['<', /line 1: "<" is not the name of a field/],
+  ])('%j is refused by line or field', (text, reason) => {
+    expect(() => p4InfoObject(text, type)).toThrow(reason);
   });
 });
 
 it('a program is known by the last part of its names', () => {
-  const info = new P4Info(parseTextFormat(TEXT, type));
+  const info = new P4Info(p4InfoObject(TEXT, type));
   expect(info.tables.get('admit')).toMatchObject({ id: 0x02000001, size: 16384 });
   expect([...info.actions.get('send')!.params.keys()]).toEqual(['mac', 'port']);
   expect(info.actions.get('drop')!.params.size).toBe(0);
@@ -93,7 +94,41 @@ it.each([
   ['"über"', 'über'],
 ])('the name %s is the same to the server and to the agent', (written, name) => {
   const text = `actions { preamble { id: 0x01000001 name: ${written} } }`;
-  const { actions } = parseTextFormat(text, type) as { actions: { preamble: { name: string } }[] };
+  const { actions } = p4InfoObject(text, type) as { actions: { preamble: { name: string } }[] };
   expect(actions[0]!.preamble.name).toBe(name);
   expect(readP4Info(text).actions[0]!.name).toBe(name);
+});
+
+/** Texts of which the switch must get what the server has read, whatever else a newer compiler writes. */
+const WRITTEN = [
+  'tables { preamble { id: 0x02000001 name: "t" } size: 16 unheard_of { of: "x" } } brand_new: [1, 2]',
+  JSON.stringify({
+    tables: [{ preamble: { id: 0x02000001, name: 't', unheardOf: null }, size: '16', brandNew: [{}] }],
+  }),
+  JSON.stringify({ tables: [{ preamble: { id: 0x02000001, name: 't' }, size: 16, is_const_table: false }] }),
+];
+
+it.each(WRITTEN)('%s is the same to the server and to the agent', (text) => {
+  const { tables } = p4InfoObject(text, type) as { tables: { preamble: object; size: string }[] };
+  const [table] = readP4Info(text).tables;
+  expect(tables).toMatchObject([{ preamble: { id: table!.id, name: table!.name }, size: String(table!.size) }]);
+  expect(table).toMatchObject({ id: 0x02000001, name: 't', size: 16 });
+  expect(JSON.stringify(tables)).not.toMatch(/unheard|brand/i);
+});
+
+it.each([
+  'actions { preamble { id: 0x01000001 name: 3 } }',
+  'actions { preamble: 3 }',
+  'tables { preamble { id: 0x02000001 name: "t" } size: many }',
+  'actions { preamble { id: 0x01000001 name: "a" }',
+  'actions { preamble { id: 0x01000001 name: "a } }',
+])('%s is refused by the server and by the agent', (text) => {
+  expect(() => p4InfoObject(text, type)).toThrow();
+  expect(() => readP4Info(text)).toThrow();
+});
+
+it('maps and bytes of JSON are read as the JSON mapping writes them', () => {
+  const raw = Buffer.from([1, 255, 10]);
+  const text = JSON.stringify({ named: { MyType_t: { id: 3 } }, raw: raw.toString('base64') });
+  expect(p4InfoObject(text, type)).toEqual({ named: { MyType_t: { id: 3 } }, raw });
 });

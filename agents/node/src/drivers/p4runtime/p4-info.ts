@@ -1,5 +1,5 @@
 import type { Root, Type } from 'protobufjs';
-import { parseTextFormat } from './text-format.js';
+import { p4InfoObject } from './p4-info-message.js';
 
 interface Preamble {
   readonly id: number;
@@ -62,7 +62,7 @@ export class P4Info {
   /** Of the text format, as p4c writes it. Throws an error that names the line. */
   static fromText(text: string, protocol: Root): P4Info {
     const type: Type = protocol.lookupType('p4.config.v1.P4Info');
-    return new P4Info(parseTextFormat(text, type));
+    return new P4Info(p4InfoObject(text, type));
   }
 }
 

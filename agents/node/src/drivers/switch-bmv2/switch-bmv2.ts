@@ -1,4 +1,4 @@
-import { p4SwitchKind } from '../p4-fabric/p4-switch-kind.js';
+import { p4SwitchKind } from '../p4-switch/p4-switch-kind.js';
 import { ThriftRegisters } from './thrift-registers.js';
 
 /** simple_switch_grpc, the P4 reference switch. */

@@ -1,7 +1,7 @@
 import type { ObservedPort, SwitchSpec } from '@orrery/contract';
 import type { P4Switch } from '../p4-fabric/p4-switch.js';
+import type { OwnSwitch } from '../p4-own/own-switch.js';
 import type { SwitchDriver, SwitchReading } from '../switch-driver.js';
-import type { OwnSwitch } from './own-switch.js';
 
 /** A P4 switch that runs what its specification asks for: the program of the fabric, or that of a user. */
 export class ProgrammableSwitch implements SwitchDriver {

@@ -75,6 +75,21 @@ describe('an upload', () => {
     expect(content.tables).toEqual([{ ...routes, actions: [forward, { ...drop, of: 'default' }] }]);
   });
 
+  it('takes what the compiler left out as unused, and keys and parameters of a type of their own', () => {
+    const unused = `${FLOWS.p4info}\ntables { preamble { id: 0x02000001 name: "Measure.unused" } size: 16 }`;
+    expect(checkP4Program({ ...FLOWS, p4info: unused })).not.toHaveProperty('errors');
+    const typed = ROUTER.p4info
+      .replace('bitwidth: 32', 'bitwidth: 40 type_name { name: "addr_t" }')
+      .replace('bitwidth: 9', 'bitwidth: 32 type_name { name: "port_t" }');
+    expect(checkP4Program({ ...ROUTER, p4info: typed })).not.toHaveProperty('errors');
+  });
+
+  /** The JSON of the router with a table of it changed. */
+  function withTable(name: string, change: (table: { actions: string[] }) => unknown): string {
+    const json = JSON.parse(ROUTER.bmv2_json) as { pipelines: { tables: { name: string; actions: string[] }[] }[] };
+    change(json.pipelines.flatMap(({ tables }) => tables).find((table) => table.name === name)!);
+    return JSON.stringify(json);
+  }
   const changed = (from: string | RegExp, to: string) => ({ ...ROUTER, p4info: ROUTER.p4info.replace(from, to) });
   it.each([
     ['no JSON', { ...ROUTER, bmv2_json: '{' }, '/bmv2_json', /is not JSON/],
@@ -107,6 +122,36 @@ describe('an upload', () => {
       /table Router.routes: key 1 is to, and dst_addr in the JSON/,
     ],
     ['another kind of match', changed('LPM', 'EXACT'), '/p4info', /key dst_addr is exact, and lpm in the JSON/],
+    [
+      'another width of a key',
+      changed('bitwidth: 32', 'bitwidth: 31'),
+      '/p4info',
+      /table Router.routes: key dst_addr has 31 bits, and 32 in the JSON/,
+    ],
+    [
+      'another width of a key in metadata',
+      { ...FLOWS, p4info: FLOWS.p4info.replace(/(name: "dst_port"\s+bitwidth:) 16/, '$1 17') },
+      '/p4info',
+      /table Measure.watch: key dst_port has 17 bits, and 16 in the JSON/,
+    ],
+    [
+      'an action of another name',
+      changed('name: "Router.forward"', 'name: "Router.send"'),
+      '/p4info',
+      /table Router.routes has the action Router.send, which it does not have in the JSON: there it has Router.forward/,
+    ],
+    [
+      'an action that the table lacks in the JSON',
+      { ...ROUTER, bmv2_json: withTable('Router.routes', ({ actions }) => actions.splice(0, 1)) },
+      '/p4info',
+      /table Router.routes has the action Router.forward, which it does not have in the JSON: there it has Router.drop/,
+    ],
+    [
+      'a table of another name',
+      { ...FLOWS, p4info: FLOWS.p4info.replace('"Measure.watch"', '"Measure.look"') },
+      '/p4info',
+      /table Measure.look is not in the JSON, which has Measure.watch instead/,
+    ],
     [
       'an action without a name',
       changed('id: 21143298\n    name: "Router.forward"', 'id: 21143298'),
@@ -196,6 +241,9 @@ describe('entries', () => {
     [{ ...route, params: { ...route.params, vlan: '1' } }, '/entries/0/params/vlan', /no such parameter/],
     [{ ...route, params: { ...route.params, port: 'p9' } }, '/entries/0/params/port', /the switch has no port p9/],
     [{ ...route, params: { ...route.params, port: '512' } }, '/entries/0/params/port', /more than 9 bits/],
+    [{ ...route, match: { dst_addr: '0x1ffffffff' } }, '/entries/0/match/dst_addr', /has more than 32 bits/],
+    [{ ...route, match: { dst_addr: '010.0.0.1' } }, '/entries/0/match/dst_addr', /010 begins with a zero/],
+    [{ ...route, match: { dst_addr: '10.00.0.0/8' } }, '/entries/0/match/dst_addr', /00 begins with a zero/],
     [{ ...route, priority: 4 }, '/entries/0/priority', /has no meaning/],
   ])('%# are refused with the field', (entry, pointer, detail) => {
     expect(errors({ entries: [entry] })).toEqual([

@@ -1,27 +1,36 @@
 import { z } from 'zod';
 import type { FieldError } from '../common.js';
 import { pointerOf } from '../field-errors.js';
-import { readP4Info } from './p4-info.js';
-import { P4_JSON_MOST_BYTES, type P4Content, P4INFO_MOST_BYTES, type P4ProgramUpload } from './p4-program.js';
+import { memberKey, readTypedP4Info } from './p4-info.js';
+import {
+  P4_JSON_MOST_BYTES,
+  type P4Action,
+  type P4Content,
+  P4INFO_MOST_BYTES,
+  type P4ProgramUpload,
+  type P4Table,
+} from './p4-program.js';
 
 const Named = z.looseObject({ name: z.string() });
 const Key = z.looseObject({ name: z.string().nullish(), match_type: z.string(), target: z.unknown() });
+
+const Table = z.looseObject({ name: z.string(), key: z.array(Key), actions: z.array(z.string()) });
 
 /** What of BMv2 JSON is compared with P4Info. All else is judged by the switch that loads it. */
 const Bmv2 = z.looseObject({
   __meta__: z.looseObject({
     version: z.tuple([z.literal(2, 'must be 2: the format is not BMv2 JSON 2.x'), z.int().min(0)]),
   }),
-  header_types: z.array(Named),
-  headers: z.array(Named),
+  header_types: z.array(
+    z.looseObject({ name: z.string(), fields: z.array(z.tuple([z.string(), z.unknown()], z.unknown())) }),
+  ),
+  headers: z.array(z.looseObject({ name: z.string(), header_type: z.string() })),
   parsers: z.array(Named).min(1, 'has no parser'),
   deparsers: z.array(Named).min(1, 'has no deparser'),
   actions: z.array(
     z.looseObject({ name: z.string(), runtime_data: z.array(z.looseObject({ name: z.string(), bitwidth: z.int() })) }),
   ),
-  pipelines: z
-    .array(z.looseObject({ name: z.string(), tables: z.array(z.looseObject({ name: z.string(), key: z.array(Key) })) }))
-    .min(1, 'has no pipeline'),
+  pipelines: z.array(z.looseObject({ name: z.string(), tables: z.array(Table) })).min(1, 'has no pipeline'),
 });
 type Bmv2 = z.infer<typeof Bmv2>;
 
@@ -36,15 +45,16 @@ export function checkP4Program({
   ];
   if (errors.length > 0) return { errors };
   const json = readJson(bmv2_json);
-  let content: P4Content | null = null;
+  let info: ReturnType<typeof readTypedP4Info> | null = null;
   try {
-    content = readP4Info(p4info);
+    info = readTypedP4Info(p4info);
   } catch (error) {
     errors.push({ pointer: '/p4info', detail: (error as Error).message, code: 'bad-p4info' });
   }
   if ('errors' in json) return { errors: [...json.errors, ...errors] };
-  if (!content) return { errors };
-  const faults = disagreements(json.program, content);
+  if (!info) return { errors };
+  const { content, typed } = info;
+  const faults = disagreements(json.program, content, typed);
   if (faults.length > 0)
     return { errors: faults.map((detail) => ({ pointer: '/p4info', detail, code: 'other-program' })) };
   return { content };
@@ -71,39 +81,78 @@ function readJson(text: string): { program: Bmv2 } | { errors: FieldError[] } {
   return error(`is not BMv2 JSON 2.x of p4c: ${where || 'the whole'} ${issue!.message}`);
 }
 
+type Typed = ReadonlySet<string>;
+type JsonTable = z.infer<typeof Table>;
+type BitsOf = (target: unknown) => number | undefined;
+
 /** In words. What p4c left out of the JSON as unused may be in P4Info. */
-function disagreements(program: Bmv2, { tables, actions }: P4Content): string[] {
-  const faults: string[] = [];
+function disagreements(program: Bmv2, { tables, actions }: P4Content, typed: Typed): string[] {
   const inJson = new Map(program.pipelines.flatMap((pipeline) => pipeline.tables).map((table) => [table.name, table]));
-  const known = tables.filter(({ name }) => inJson.has(name));
-  if (tables.length > 0 && known.length === 0)
+  if (tables.length > 0 && !tables.some(({ name }) => inJson.has(name)))
     return [`is that of another program: the JSON has none of its tables, such as ${tables[0]!.name}`];
-  for (const { name, fields } of known) {
-    const { key } = inJson.get(name)!;
-    if (key.length !== fields.length) {
-      faults.push(`table ${name} has ${fields.length} keys, and ${key.length} in the JSON`);
-      continue;
-    }
-    for (const [i, field] of fields.entries()) {
-      const there = key[i]!;
-      // p4c compiles an optional key as a ternary one.
-      const kinds: readonly string[] = field.match === 'optional' ? ['optional', 'ternary'] : [field.match];
-      if (!kinds.includes(there.match_type))
-        faults.push(`table ${name}: key ${field.name} is ${field.match}, and ${there.match_type} in the JSON`);
-      if (typeof there.name === 'string' && there.name !== field.name)
-        faults.push(`table ${name}: key ${i + 1} is ${field.name}, and ${there.name} in the JSON`);
-    }
+  // The compiler's own tables have no dot. Where the JSON has another one, what it lacks was not left out but renamed.
+  const named = new Set(tables.map(({ name }) => name));
+  const other = [...inJson.keys()].find((name) => name.includes('.') && !named.has(name));
+  const bitsOf = widthsIn(program);
+  const faults = tables.flatMap((table) => {
+    const there = inJson.get(table.name);
+    if (there) return tableFaults(table, there, bitsOf, typed);
+    return other === undefined ? [] : [`table ${table.name} is not in the JSON, which has ${other} instead`];
+  });
+  return [...faults, ...actions.flatMap((action) => actionFaults(action, program, typed))].slice(0, 20);
+}
+
+function tableFaults({ name, fields, actions }: P4Table, there: JsonTable, bitsOf: BitsOf, typed: Typed): string[] {
+  const faults = actions
+    .filter((action) => !there.actions.includes(action.name))
+    .map((action) => {
+      const all = there.actions.join(', ') || 'none';
+      return `table ${name} has the action ${action.name}, which it does not have in the JSON: there it has ${all}`;
+    });
+  if (there.key.length !== fields.length)
+    return [...faults, `table ${name} has ${fields.length} keys, and ${there.key.length} in the JSON`];
+  for (const [i, field] of fields.entries()) {
+    const key = there.key[i]!;
+    if (!kindsInJson(field.match).includes(key.match_type))
+      faults.push(`table ${name}: key ${field.name} is ${field.match}, and ${key.match_type} in the JSON`);
+    if (typeof key.name === 'string' && key.name !== field.name)
+      faults.push(`table ${name}: key ${i + 1} is ${field.name}, and ${key.name} in the JSON`);
+    const bits = typed.has(memberKey(name, field.name)) ? undefined : bitsOf(key.target);
+    if (bits !== undefined && bits !== field.bits)
+      faults.push(`table ${name}: key ${field.name} has ${field.bits} bits, and ${bits} in the JSON`);
   }
-  for (const { name, params } of actions) {
-    const there = program.actions.filter((one) => one.name === name);
-    const text = (all: readonly { name: string; bits: number }[]) =>
-      all.map((one) => `${one.name}: ${one.bits}`).join(', ') || 'none';
-    const own = text(params);
-    const others = there.map(({ runtime_data }) =>
-      text(runtime_data.map((one) => ({ name: one.name, bits: one.bitwidth }))),
-    );
-    if (others.length > 0 && !others.includes(own))
-      faults.push(`action ${name} has the parameters ${own}, and ${others[0]} in the JSON`);
-  }
-  return faults.slice(0, 20);
+  return faults;
+}
+
+/** p4c compiles an optional key as a ternary one, and early versions have a kind of their own for the validity of a header. */
+function kindsInJson(match: P4Table['fields'][number]['match']): readonly string[] {
+  if (match === 'optional') return ['optional', 'ternary'];
+  return match === 'exact' ? ['exact', 'valid'] : [match];
+}
+
+function actionFaults({ name, params }: P4Action, program: Bmv2, typed: Typed): string[] {
+  const there = program.actions.filter((one) => one.name === name);
+  const bits = (param: string, width: number) => (typed.has(memberKey(name, param)) ? '' : `: ${width}`);
+  const text = (all: readonly { readonly name: string; readonly bits: number }[]) =>
+    all.map((one) => `${one.name}${bits(one.name, one.bits)}`).join(', ') || 'none';
+  const own = text(params);
+  const others = there.map(({ runtime_data }) =>
+    text(runtime_data.map((one) => ({ name: one.name, bits: one.bitwidth }))),
+  );
+  if (others.length === 0 || others.includes(own)) return [];
+  return [`action ${name} has the parameters ${own}, and ${others[0]} in the JSON`];
+}
+
+/** Bits of what a key is matched with; undefined: the switch judges it. */
+function widthsIn({ headers, header_types }: Bmv2): BitsOf {
+  const types = new Map(
+    header_types.map(({ name, fields }) => [name, new Map(fields.map(([id, bits]) => [id, bits]))]),
+  );
+  const typeOf = new Map(headers.map(({ name, header_type }) => [name, types.get(header_type)]));
+  return (target) => {
+    const [header, field] = Array.isArray(target) ? target : [];
+    if (field === '$valid$') return 1;
+    const bits = typeof header === 'string' ? typeOf.get(header)?.get(String(field)) : undefined;
+    return typeof bits === 'number' ? bits : undefined;
+  };
 }

@@ -20,11 +20,28 @@ export function p4InfoMessage(text: string): TextMessage {
 export const isP4InfoJson = (text: string): boolean => text.trimStart().startsWith('{');
 
 /**
- * Reads P4Info. What it does not know is passed over, as the agents of switches do: compilers may be newer. Throws an error that names what is wrong: with the text, or
- * with a table or an action by its name.
+ * Reads P4Info. What it does not know is passed over, as the agents of switches do: compilers may be newer. Throws an error that
+ * names what is wrong: with the text, or with a table or an action by its name.
  */
-export function readP4Info(text: string): P4Content {
+export const readP4Info = (text: string): P4Content => contentOf(p4InfoMessage(text));
+
+/** Its content, and the keys and parameters that have a type of their own, whose bits may be others than those of the JSON. */
+export function readTypedP4Info(text: string): { readonly content: P4Content; readonly typed: ReadonlySet<string> } {
   const message = p4InfoMessage(text);
+  const typed = (['match_fields', 'params'] as const).flatMap((list) =>
+    messages(message, list === 'params' ? 'actions' : 'tables').flatMap((of) =>
+      messages(of, list)
+        .filter((one) => messages(one, 'type_name').length > 0)
+        .map((one) => memberKey(preamble(of).name, textIn(one, 'name') ?? '')),
+    ),
+  );
+  return { content: contentOf(message), typed: new Set(typed) };
+}
+
+/** Names a key of a table or a parameter of an action among those of a program. */
+export const memberKey = (of: string, name: string): string => `${of} ${name}`;
+
+function contentOf(message: TextMessage): P4Content {
   const actions = messages(message, 'actions').map(action);
   const counted = new Set(messages(message, 'direct_counters').map((one) => number(one, 'direct_table_id')));
   const tables = messages(message, 'tables').map((one) => table(one, actions, counted));

@@ -22,6 +22,9 @@ function read(text: string, bits: number): bigint {
   if (IPV4.test(text) && bits === 32) {
     const parts = text.split('.').map(Number);
     if (parts.some((each) => each > 255)) throw new Error(`${text} is not an IPv4 address`);
+    // Some programs read such a number as octal.
+    const ambiguous = text.split('.').find((each) => /^0\d/.test(each));
+    if (ambiguous !== undefined) throw new Error(`${text} is not an IPv4 address: ${ambiguous} begins with a zero`);
     return octets(parts);
   }
   if (bits === 128 && text.includes(':')) return ipv6(text);

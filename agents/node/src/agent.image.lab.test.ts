@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { childOf, DockerSandbox } from './testing/docker-sandbox.js';
@@ -7,6 +8,8 @@ import { ended } from './testing/lab.js';
 import { scratchDirectory, until } from './testing/scratch.js';
 
 const missing = imagesMissing();
+const PASSWORD = 'correct-horse-7f3a';
+const WRONG = 'battery-staple-91c2';
 
 const running = (name: string) => name.replace(/orp[0-9a-f]+/, 'STEM');
 
@@ -108,6 +111,33 @@ describe.skipIf(missing !== null)(
       expect((await lab.state()).container.id).toBe(before.id);
       await lab.desire(filterChain(3, [], { reference, pull: 'if-missing' }));
       await lab.crosses();
+    });
+
+    it('pulls a private image with the password of its server, and says what to do without one', async () => {
+      const folder = scratchDirectory();
+      const file = join(folder, 'config.json');
+      const login = (password: string) =>
+        writeFileSync(
+          file,
+          JSON.stringify({ auths: { '127.0.0.1:5000': { auth: Buffer.from(`ada:${password}`).toString('base64') } } }),
+        );
+      writeFileSync(file, '{}');
+      const lab = await ImageLab.start({ hasImage: false, flags: ['--docker-config', file] });
+      await lab.serveImage(5000, TOOLS, `ada:${PASSWORD}`);
+      const reference = '127.0.0.1:5000/test/tools:1';
+      lab.server.send({ type: 'desired', spec: filterChain(1, ['udp dport 23 drop'], { reference, pull: 'always' }) });
+      await lab.detail(/is refused by its registry; .* has no password of 127\.0\.0\.1:5000: run "docker login/);
+      login(WRONG);
+      await lab.detail(/is refused by its registry; the password of 127\.0\.0\.1:5000 in .* is not accepted/);
+      expect(lab.interfaces()).toEqual(['e0']);
+      login(PASSWORD);
+      await lab.crosses();
+      expect(await lab.passed(23, 3, 0.5)).toBe(0);
+      // Neither what it told the server nor what it left on its disk has a password.
+      const secrets = [PASSWORD, WRONG].flatMap((one) => [one, Buffer.from(`ada:${one}`).toString('base64')]);
+      const told = JSON.stringify(lab.server.received) + lab.agentLog;
+      expect(secrets.filter((one) => told.includes(one))).toEqual([]);
+      expect(secrets.filter((one) => lab.keeps(one))).toEqual([]);
     });
 
     it('says that the disk is full, leaves nothing on it, and starts when there is room', async () => {

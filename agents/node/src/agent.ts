@@ -73,11 +73,7 @@ export class Agent {
     const programs = new Programs(loadProcessNfs(), options.legacy_nfs, shipped);
     const archives = new ImageArchives(options.images, shipped);
     this.processes = new ProcessDriver(programs, run_dir, this.emit, look);
-    this.containers = new ContainerDriver(
-      { node, run_dir, docker: options.docker, nf_image: options.nf_image, programs, archives },
-      this.emit,
-      look,
-    );
+    this.containers = new ContainerDriver({ ...options, programs, archives }, this.emit, look);
     this.boards = new BoardDriver({ boards: boardsOf(options) }, this.emit, look);
     this.applications = new ApplicationDriver(node, state_dir, run_dir, this.emit, (seen) =>
       this.link.applications(seen),

@@ -33,6 +33,7 @@ orrery-agent switches: programs switches (orrery-agent switches --help)
   --docker SOCKET       Docker, which runs NFs in containers (${DOCKER})
   --nf-image FILE         image of those NFs, with its program beside it (${NF_IMAGE})
   --images DIR            images of catalogue NFs, made by npm run build:images, for a Docker that lacks them (${IMAGES})
+  --docker-config FILE    configuration of a Docker client (config.json) with passwords of registries (default: none)
   --legacy-nfs on|off   runs programs of NFs that users describe, as root in a namespace, and images that they name
                         (twin: on, live: off)
   --boards FILE         FPGA boards of this node (JSON; see README.md)
@@ -78,6 +79,7 @@ const Options = z.object({
   docker: z.string().min(1, '--docker must be a socket').default(DOCKER),
   'nf-image': z.string().min(1, '--nf-image must be a file').default(NF_IMAGE),
   images: z.string().min(1, '--images must be a folder').default(IMAGES),
+  'docker-config': z.string().min(1, '--docker-config must be a file').optional(),
   'legacy-nfs': oneOf('--legacy-nfs', ['on', 'off'] as const).optional(),
   boards: z.string().min(1, '--boards must be a file').optional(),
   'on-exit': oneOf('--on-exit', ['keep', 'stop'] as const).optional(),
@@ -99,6 +101,7 @@ export interface AgentOptions {
   docker: string;
   nf_image: string;
   images: string;
+  docker_config: string | null;
   /** Whether it runs the programs of descriptors that users wrote. */
   legacy_nfs: boolean;
   boards: string | null;
@@ -134,6 +137,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
     docker: resolve(options.docker),
     nf_image: resolve(options['nf-image']),
     images: resolve(options.images),
+    docker_config: options['docker-config'] === undefined ? null : resolve(options['docker-config']),
     legacy_nfs: (options['legacy-nfs'] ?? (options.origin === 'twin' ? 'on' : 'off')) === 'on',
     boards: options.boards ?? null,
     on_exit: options['on-exit'] ?? (options.origin === 'twin' ? 'stop' : 'keep'),

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { ContainerImage, InstanceLog, type InstanceSpec, type NodeSpec, type Observed } from '@orrery/contract';
@@ -126,12 +126,18 @@ export class ImageLab extends Lab {
     });
   }
 
-  /** A registry that has one image of these programs, under any name; ends with the test. */
-  async serveImage(port: number, programs: readonly string[]): Promise<ChildProcess> {
-    const [enter, ...args] = [...this.docker.enter, process.execPath, REGISTRY, hostTar(programs), String(port)];
-    const registry = spawn(enter!, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  /** A registry that has one image of these programs, under any name; ends with the test. `login`: USER:PASSWORD that it asks for. */
+  async serveImage(port: number, programs: readonly string[], ...login: [string?]): Promise<ChildProcess> {
+    const args = [...this.docker.enter, process.execPath, REGISTRY, hostTar(programs), String(port), ...login];
+    const registry = spawn(args[0]!, args.slice(1) as string[], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(registry.stdout!, 'data');
     return registry;
+  }
+
+  /** Whether the agent or its Docker has the words in a file. */
+  keeps(words: string): boolean {
+    const { status } = spawnSync('grep', ['-rqFD', 'skip', words, this.directory, this.docker.directory]);
+    return status === 0;
   }
 
   /** Makes a file in the container of a process. */

@@ -1,10 +1,10 @@
-// A registry with one image, for Docker in the same network namespace: node registry.mjs LAYER.tar PORT
+// A registry with one image, for Docker in the same network namespace: node registry.mjs LAYER.tar PORT [USER:PASSWORD]
 // It serves what Docker's registry API (v2) needs for a pull, whatever name and tag are asked for.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
-const [file, port] = process.argv.slice(2);
+const [file, port, login] = process.argv.slice(2);
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' };
 const digestOf = (bytes) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
@@ -29,9 +29,20 @@ const manifest = Buffer.from(
 );
 const blobs = new Map([layer, config].map((bytes) => [digestOf(bytes), bytes]));
 
-createServer(({ method, url }, response) => {
-  const [, kind, wanted] = /\/(manifests|blobs)\/([^/?]+)$/.exec(url) ?? [];
-  const body = kind === 'manifests' ? manifest : kind === 'blobs' ? blobs.get(wanted) : Buffer.from('{}');
+const wanted = login && `Basic ${Buffer.from(login).toString('base64')}`;
+
+createServer(({ method, url, headers }, response) => {
+  if (wanted && headers.authorization !== wanted) {
+    const unauthorized = { errors: [{ code: 'UNAUTHORIZED', message: 'authentication required' }] };
+    response.writeHead(401, {
+      'content-type': 'application/json',
+      'docker-distribution-api-version': 'registry/2.0',
+      'www-authenticate': 'Basic realm="test"',
+    });
+    return response.end(JSON.stringify(unauthorized));
+  }
+  const [, kind, digest] = /\/(manifests|blobs)\/([^/?]+)$/.exec(url) ?? [];
+  const body = kind === 'manifests' ? manifest : kind === 'blobs' ? blobs.get(digest) : Buffer.from('{}');
   if (!body) return response.writeHead(404).end();
   const type = kind === 'manifests' ? MANIFEST : 'application/octet-stream';
   response.writeHead(200, {

@@ -32,6 +32,7 @@ import type { ImageArchives } from './image-archives.js';
 import { ImageStore } from './image-store.js';
 import { NFS_FOLDER } from './nf-folder.js';
 import { NfImage } from './nf-image.js';
+import { RegistryLogins } from './registry-logins.js';
 import { UserImages } from './user-images.js';
 
 interface ContainerOptions {
@@ -45,6 +46,8 @@ interface ContainerOptions {
   programs: Programs;
   /** Images that can be loaded where Docker does not have them. */
   archives?: ImageArchives;
+  /** Configuration of a Docker client with passwords of registries; null: none. */
+  docker_config?: string | null;
   /** How long Docker may be unreachable before containers are no longer offered. */
   absence_ms?: number;
   probe?: ProbeTiming;
@@ -103,7 +106,8 @@ export class ContainerDriver implements HostedDriver {
     const folder = join(run_dir, NFS_FOLDER);
     const onLeft = (name: string, error: Error) => this.onLeft(name, error);
     this.runner = new ContainerRunner(this.host, node, folder, heartbeat, onLeft);
-    const images = new UserImages(new ImageStore(this.docker, node, archives), this.docker, () => this.onChange());
+    const store = new ImageStore(this.docker, node, archives, new RegistryLogins(options.docker_config ?? null));
+    const images = new UserImages(store, this.docker, () => this.onChange());
     const housing = new ContainerHousing(this.host, programs, images, node, folder, onLeft);
     this.programs = new ProgramRunner(programs, housing, heartbeat);
     const runners = new ContainerRunners(this.runner, this.programs, programs);

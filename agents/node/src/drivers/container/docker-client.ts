@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { callDocker, DockerRefusal, openStream } from './docker-http.js';
+import type { RegistryLogin } from './registry-logins.js';
 
 export interface Container {
   id: string;
@@ -149,11 +150,21 @@ export class DockerClient {
     requireNoError(await callDocker(this.socket, { method: 'POST', path, file, limit_ms: IMPORT_LIMIT_MS }));
   }
 
-  /** The lines in which Docker tells of a pull as it goes on. It gives up when the signal is aborted or the stream destroyed. */
-  pull(name: string, version: string, signal: AbortSignal): Promise<IncomingMessage> {
+  /**
+   * The lines in which Docker tells of a pull as it goes on. It gives up when the signal is aborted or the stream destroyed.
+   * `login`: of the registry; null: it is asked without one.
+   */
+  pull(name: string, version: string, login: RegistryLogin | null, signal: AbortSignal): Promise<IncomingMessage> {
     const query = new URLSearchParams({ fromImage: name, tag: version });
     const path = `/${this.version}/images/create?${query}`;
-    return openStream(this.socket, { method: 'POST', path, limit_ms: PULL_BEGIN_LIMIT_MS, signal });
+    const headers = login && { 'x-registry-auth': padded(Buffer.from(JSON.stringify(login)).toString('base64url')) };
+    return openStream(this.socket, {
+      method: 'POST',
+      path,
+      ...(headers && { headers }),
+      limit_ms: PULL_BEGIN_LIMIT_MS,
+      signal,
+    });
   }
 
   async images(by: { reference: string } | { label: string }): Promise<{ id: string; tags: string[] }[]> {
@@ -307,6 +318,8 @@ function checkOf(health: z.infer<typeof Inspected>['State']['Health']): Containe
   return { status, failures: health.FailingStreak, said: health.Log?.at(-1)?.Output ?? '' };
 }
 
+/** Docker ignores what is not. */
+const padded = (base64: string): string => base64.padEnd(Math.ceil(base64.length / 4) * 4, '=');
 const parse = (answer: Buffer): unknown => JSON.parse(answer.toString('utf8'));
 const lines = (text: Buffer): string[] => text.toString('utf8').split(/\r?\n/).filter(Boolean);
 const minorOf = (version: string): number => Number(version.split('.')[1]);

@@ -23,6 +23,7 @@ interface DockerCall {
   path: string;
   /** Sent as JSON. */
   body?: unknown;
+  headers?: Record<string, string>;
   /** Sent unchanged. */
   file?: string;
   limit_ms?: number;
@@ -62,11 +63,11 @@ async function open(socketPath: string, call: DockerCall, signal: AbortSignal): 
 }
 
 function send(socketPath: string, call: DockerCall, signal: AbortSignal): Promise<IncomingMessage> {
-  const { method, path, body, file } = call;
+  const { method, path, body, file, headers: more } = call;
   return new Promise((resolve, reject) => {
     const away = (error: Error) => reject(awayFrom(error, call, signal));
     const type = file === undefined ? 'application/json' : 'application/x-tar';
-    const headers = body !== undefined || file !== undefined ? { 'content-type': type } : {};
+    const headers = { ...(body !== undefined || file !== undefined ? { 'content-type': type } : {}), ...more };
     const sent = httpRequest({ socketPath, method, path, headers, signal, agent: false }, resolve);
     sent.on('error', away);
     if (file === undefined) sent.end(body === undefined ? undefined : JSON.stringify(body));

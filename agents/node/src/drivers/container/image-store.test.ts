@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -7,11 +8,18 @@ import { scratchDirectory } from '../../testing/scratch.js';
 import { DockerClient } from './docker-client.js';
 import { DockerAway, DockerRefusal } from './docker-http.js';
 import { ImageStore } from './image-store.js';
+import type { RegistryLogin } from './registry-logins.js';
+import { RegistryLogins } from './registry-logins.js';
 
 const LIMITS = { all_ms: 10_000, silence_ms: 10_000 };
 
 /** A Docker with one image, or none, until a pull ends well. */
-function setUp({ there = false, limits = LIMITS, archive = null as string | null } = {}) {
+function setUp({
+  there = false,
+  limits = LIMITS,
+  archive = null as string | null,
+  logins = new RegistryLogins(null),
+} = {}) {
   const asked: string[] = [];
   const stream = new PassThrough();
   let has = there;
@@ -24,15 +32,15 @@ function setUp({ there = false, limits = LIMITS, archive = null as string | null
       asked.push(`load ${file}`);
       has = true;
     },
-    pull: async (name: string, version: string) => {
-      asked.push(`${name} ${version}`);
+    pull: async (name: string, version: string, login: RegistryLogin | null) => {
+      asked.push(`${name} ${version}${login ? ` as ${login.username}` : ''}`);
       return stream;
     },
   } as unknown as DockerClient;
   const abort = new AbortController();
   const told: string[] = [];
   const provide = (pull: 'always' | 'if-missing' | 'never', reference = 'r.example:5000/a/b:1') =>
-    new ImageStore(docker, 'n1', { fileOf: () => archive }, limits).provide(
+    new ImageStore(docker, 'n1', { fileOf: () => archive }, logins, limits).provide(
       { reference, pull },
       { instance_id: 'c.n.0', progress: (text) => void told.push(text), signal: abort.signal },
     );
@@ -73,7 +81,8 @@ it('tells how far a pull is, and asks for the digest where one is named', async 
 });
 
 it.each([
-  ['pull access denied for a/b', 'is refused by its registry', false],
+  ['pull access denied for a/b', 'is refused by its registry; if it is private, run "docker login', false],
+  ["denied: repository does not exist or may require 'docker login'", 'is refused by its registry', false],
   ['manifest unknown: manifest unknown', 'is not in its registry', false],
   ['Get "https://r.example/v2/": dial tcp: lookup r.example: no such host', 'registry cannot be reached', false],
   ['failed to register layer: write /x: no space left on device', 'no space is left on the disk of Docker', false],
@@ -83,6 +92,23 @@ it.each([
   const provided = provide('if-missing').catch((failure) => failure);
   stream.write(line({ error }));
   expect(await provided).toMatchObject({ permanent, message: expect.stringContaining(words) });
+});
+
+it('signs in at the registry of the image only, and keeps the password to itself', async () => {
+  const file = join(scratchDirectory(), 'config.json');
+  const auth = Buffer.from('ada:secret').toString('base64');
+  writeFileSync(file, JSON.stringify({ auths: { 'r.example:5000': { auth } } }));
+  const logins = new RegistryLogins(file);
+  const known = setUp({ logins });
+  const refused = known.provide('always').catch((failure) => failure);
+  known.stream.end(line({ error: 'unauthorized: authentication required' }));
+  const { message } = await refused;
+  expect(message).toContain(`the password of r.example:5000 in ${file} is not accepted`);
+  expect(message).not.toMatch(/secret|YWRhOnNlY3JldA/);
+  const other = setUp({ logins });
+  other.stream.end();
+  await other.provide('always', 's.example/a/b:1');
+  expect([...known.asked, ...other.asked]).toEqual(['r.example:5000/a/b 1 as ada', 's.example/a/b 1']);
 });
 
 it('gives a pull up that is not wanted any more, says nothing for too long, or takes too long', async () => {

@@ -7,6 +7,7 @@ import { DockerAway, DockerRefusal } from './docker-http.js';
 import type { ImageArchives } from './image-archives.js';
 import { imageError } from './image-words.js';
 import { PullProgress } from './pull-progress.js';
+import { type RegistryLogin, RegistryLogins, registryOf } from './registry-logins.js';
 
 export interface PullLimits {
   /** Of a whole pull. */
@@ -34,6 +35,7 @@ export class ImageStore {
     private readonly docker: DockerClient,
     private readonly node: string,
     private readonly archives: Pick<ImageArchives, 'fileOf'> = { fileOf: () => null },
+    private readonly logins = new RegistryLogins(null),
     private readonly limits: PullLimits = PULL_LIMITS,
   ) {}
 
@@ -67,14 +69,22 @@ export class ImageStore {
     return this.docker.findImage(reference);
   }
 
-  private async pull(reference: string, { signal, progress }: Buyer): Promise<void> {
+  private async pull(reference: string, buyer: Buyer): Promise<void> {
+    buyer.progress(`pulling ${reference}`);
+    const registry = registryOf(reference);
+    const login = await this.logins.loginFor(registry);
+    await this.pullAs(login, reference, buyer).catch((error) => {
+      throw imageError(error, reference, buyer.instance_id, this.logins.advice(registry, login));
+    });
+  }
+
+  private async pullAs(login: RegistryLogin | null, reference: string, { signal, progress }: Buyer): Promise<void> {
     const [name, version] = partsOf(reference);
-    progress(`pulling ${reference}`);
     let stream: IncomingMessage | null = null;
     const abort = () => stream?.destroy();
     signal.addEventListener('abort', abort);
     try {
-      stream = await this.docker.pull(name, version, signal);
+      stream = await this.docker.pull(name, version, login, signal);
       if (signal.aborted) abort();
       await this.follow(stream, (text) => progress(`pulling ${reference}: ${text}`));
     } catch (error) {

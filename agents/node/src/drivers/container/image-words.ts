@@ -5,6 +5,8 @@ import { DockerAway } from './docker-http.js';
 const SAID_CHARS = 300;
 const REFERENCE = '/image/reference';
 
+const REFUSED = 'is refused by its registry';
+
 /** What went wrong with an image, by what Docker says; the first that fits. */
 const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent: boolean][] = [
   [/no space left on device/i, '', 'no space is left on the disk of Docker', false],
@@ -15,6 +17,8 @@ const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent
     true,
   ],
   [/no command specified/i, '/image/command', 'is missing: the image does not say what it runs', true],
+  // Registries do not tell a private image from one that they do not have.
+  [/may require 'docker login'/i, REFERENCE, REFUSED, false],
   [
     /manifest unknown|manifest for .* not found|does not exist|repository .* not found/i,
     REFERENCE,
@@ -22,9 +26,9 @@ const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent
     false,
   ],
   [
-    /access denied|is denied|unauthorized|authentication required|403 forbidden/i,
+    /access denied|is denied|unauthorized|authentication required|no basic auth credentials|403 forbidden/i,
     REFERENCE,
-    'is refused by its registry',
+    REFUSED,
     false,
   ],
   [/toomanyrequests|too many requests/i, REFERENCE, 'is refused by its registry, which was asked too often', false],
@@ -43,8 +47,10 @@ const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent
   ],
 ];
 
-/** Docker's error in plain words, with the field of the descriptor if one is the cause. */
-export function imageError(error: unknown, reference: string, instanceId: string): DriverError {
+/**
+ * Docker's error in plain words, with the field of the descriptor if one is the cause. `advice`: what to do where a registry refuses.
+ */
+export function imageError(error: unknown, reference: string, instanceId: string, advice = ''): DriverError {
   if (error instanceof DriverError) return error;
   const said = readable((error as Error).message, SAID_CHARS);
   if (error instanceof DockerAway) return new DriverError(said, instanceId);
@@ -52,5 +58,6 @@ export function imageError(error: unknown, reference: string, instanceId: string
   if (!cause) return new DriverError(`image ${reference}: ${said}`, instanceId);
   const [, field, words, permanent] = cause;
   const what = field === REFERENCE ? `${field}: ${reference} ${words}` : `${field === '' ? '' : `${field}: `}${words}`;
-  return new DriverError(`${what} (${said})`, instanceId, permanent);
+  const help = words === REFUSED && advice !== '' ? `; ${advice}` : '';
+  return new DriverError(`${what}${help} (${said})`, instanceId, permanent);
 }

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { configOf } from '../packaging/compose/archive-image.mjs';
+import { images } from './images.mjs';
 import { ROOT } from './setup/paths.mjs';
 
 const read = (path) => readFileSync(resolve(ROOT, path), 'utf8');
@@ -126,6 +128,26 @@ test('the images are made of files and packages that there are', () => {
   assert.deepEqual([...new Set(asked)].sort(), ['build', 'libs', 'twin']);
   for (const group of asked) assert.ok(groups.includes(group), group);
   assert.match(read('.dockerignore'), /^\*$/m);
+});
+
+test('the twin has the images of the catalogue, made as their own Dockerfiles say', () => {
+  const stages = new Map(
+    dockerfile.split(/^FROM \S+ AS /m).map((stage) => [/^\S+/.exec(stage)?.[0], stage.replace(/^\S+\n/, '')]),
+  );
+  const steps = (text) => text.split('\n').filter((line) => /^(RUN|COPY| && )/.test(line));
+  const packed = /for nf in (.*); do node packaging\/compose\/archive-image/.exec(stages.get('images'))[1].split(' ');
+  assert.deepEqual(
+    packed,
+    images().map(({ nf }) => nf),
+  );
+  for (const nf of packed) {
+    const own = read(`agents/node/container-nfs/${nf}/Dockerfile`);
+    const fromHere = own.replace(/(?<=^COPY .*)(?<= )(?=\S+ )/gm, 'agents/node/');
+    assert.deepEqual(steps(stages.get(nf)), steps(fromHere), nf);
+    const { Entrypoint: entrypoint, Healthcheck: check } = configOf(own);
+    assert.deepEqual([entrypoint[0], check.Test[0], check.Interval], ['/bin/sh', 'CMD', 1e9], nf);
+  }
+  assert.match(stages.get('twin'), /^COPY --from=images \/images agents\/build\/images$/m);
 });
 
 test('without Docker, the test of all this says so and ends with 2', () => {

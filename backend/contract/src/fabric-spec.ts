@@ -11,7 +11,7 @@ export const FabricRuleKind = z.enum(['classify', 'hop', 'mirror', 'return', 'gu
  * What an NF is on a switch. `filter`: the first rule that holds decides; a rule with a port holds for TCP and UDP packets that
  * carry their ports, so for no later fragment. `count`: passes everything. `limit`: drops what exceeds a token bucket.
  */
-export const SwitchProgram = z.discriminatedUnion('program', [
+export const NfOnSwitch = z.discriminatedUnion('program', [
   z.strictObject({
     program: z.literal('filter'),
     rules: z.array(z.strictObject({ match: z.array(MatchTerm), allow: z.boolean() })).max(4096),
@@ -24,7 +24,7 @@ export const SwitchProgram = z.discriminatedUnion('program', [
     burst_bytes: SwitchMeter.shape.burst_bytes,
   }),
 ]);
-export type SwitchProgram = z.infer<typeof SwitchProgram>;
+export type NfOnSwitch = z.infer<typeof NfOnSwitch>;
 
 /** Why an NF on a switch drops packets. */
 export const SWITCH_REFUSALS = { filter: 'denied', limit: 'over_rate' } as const;
@@ -63,7 +63,7 @@ export const FabricRule = z.discriminatedUnion('kind', [
     targets: Targets.min(1),
     keep_flows: KeepFlows.optional().describe('flows in progress stay at theirs when the ranges change; absent: none'),
     nfs: z
-      .array(z.strictObject({ nf: Id.describe('node of the policy graph'), runs: SwitchProgram }))
+      .array(z.strictObject({ nf: Id.describe('node of the policy graph'), runs: NfOnSwitch }))
       .min(1)
       .max(3)
       .optional()

@@ -1,4 +1,4 @@
-import type { MatchTerm, NfDescriptor, SwitchProgram } from '@orrery/contract';
+import type { MatchTerm, NfDescriptor, NfOnSwitch } from '@orrery/contract';
 import { effectiveConfig } from '../check/implementation.js';
 import { parsePrefix } from '../check/ipv4.js';
 
@@ -9,7 +9,7 @@ const MOST_PORT = 65_535;
 export function nfOnSwitch(
   descriptor: NfDescriptor,
   config: Readonly<Record<string, unknown>>,
-): { readonly runs: SwitchProgram } | { readonly because: string } {
+): { readonly runs: NfOnSwitch } | { readonly because: string } {
   const { on_switch, title } = descriptor;
   if (!on_switch) return { because: `No switch runs the NF ${title}.` };
   const set = effectiveConfig(descriptor, config);

@@ -1,4 +1,4 @@
-import type { SwitchProgram } from '@orrery/contract';
+import type { NfOnSwitch } from '@orrery/contract';
 import { grouped } from '../grouped.js';
 import type { SwitchNfs } from '../lower/input.js';
 
@@ -10,7 +10,7 @@ export interface OnSwitch {
   readonly pgraph_node: string;
   /** The edge of the policy graph by which its packets come from the ingress. */
   readonly class_edge: string;
-  readonly runs: SwitchProgram;
+  readonly runs: NfOnSwitch;
   readonly switches: readonly string[];
   readonly load_bps: number;
   /** Cores that it would take on servers. */

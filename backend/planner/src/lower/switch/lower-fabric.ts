@@ -5,7 +5,7 @@ import { ASSUMED_ABILITIES } from './abilities.js';
 import { availableEntries } from './available-entries.js';
 import { Inability, Shortage } from './match.js';
 import { ownProgramsBefore } from './own-programs.js';
-import { MOST_ENTRIES_A_RULE, SwitchProgram } from './switch-program.js';
+import { MOST_ENTRIES_A_RULE, SwitchContent } from './switch-program.js';
 import { switchPlaces } from './topology.js';
 
 /** Abilities reported by switches, by id. */
@@ -41,7 +41,7 @@ export function lowerFabric(
   const conflicts: Constraint[] = [];
   const faults: string[] = [];
   const abilities = (id: string) => abilitiesOf.get(id) ?? ASSUMED_ABILITIES;
-  const programs = switchPlaces(infrastructure).map((place) => new SwitchProgram(place, abilities(place.id)));
+  const programs = switchPlaces(infrastructure).map((place) => new SwitchContent(place, abilities(place.id)));
   const lack = (conflict: Constraint, words: string) => {
     conflicts.push(conflict);
     faults.push(words);

@@ -2,7 +2,7 @@ import {
   type EntryAction,
   type FabricRule,
   NF_TABLES,
-  type SwitchProgram as NfProgram,
+  type NfOnSwitch,
   SWITCH_REFUSALS,
   type SwitchAbilities,
   type SwitchEntry,
@@ -97,7 +97,7 @@ interface Judged {
  * Shortage when there are more than `most`, which are not made then.
  */
 function filterEntries(
-  { rules, allow }: Extract<NfProgram, { program: 'filter' }>,
+  { rules, allow }: Extract<NfOnSwitch, { program: 'filter' }>,
   abilities: SwitchAbilities,
   most: number,
 ): Judged[] {

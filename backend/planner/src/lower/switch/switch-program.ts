@@ -86,7 +86,7 @@ const KNOWN_FORWARDING = new WeakMap<
  * A `return` rule also takes frames that left a chain, and may send them to the server they came from. It decrements the
  * TTL as a router does, so a data plane that never restores the address cannot make a packet circle for ever.
  */
-export class SwitchProgram {
+export class SwitchContent {
   private readonly entries: SwitchEntry[] = [];
   private readonly groups = new GroupTable();
   private reservedEntries = 0;

@@ -4,23 +4,32 @@ import {
   type Instance,
   type InstanceGraph,
   type NfDescriptor,
+  type NfOnSwitch,
   nfInstances,
   type Offload,
   type Plan,
   type PlannedChain,
+  type SwitchAbilities,
 } from '@orrery/contract';
 import { type Budget, requireTime } from '../budget.js';
 import { indexDescriptors } from '../check/attributes.js';
+import { effectiveConfig } from '../check/implementation.js';
 import { partOf } from '../igraph/parts.js';
+import { ASSUMED_ABILITIES } from '../lower/switch/abilities.js';
+import { Inability } from '../lower/switch/match.js';
+import { nfEntryCount } from '../lower/switch/nf-program.js';
+import { nfOnSwitch } from '../offload/nf-on-switch.js';
 import type { Constraint } from './problem.js';
 
-interface OffloadInput {
+export interface OffloadInput {
   readonly chains: readonly PlannedChain[];
   readonly descriptors: readonly NfDescriptor[];
   readonly infrastructure: Infrastructure;
   readonly graph: InstanceGraph;
   /** Entries that the plan's own rules use in each switch. */
   readonly entries_used: number;
+  /** What the switches can do, as far as they have told. */
+  readonly switches?: ReadonlyMap<string, SwitchAbilities> | undefined;
 }
 
 interface OffloadChoice {
@@ -39,16 +48,20 @@ export function chooseOffloads(input: OffloadInput, time: Pick<Budget, 'expired'
   );
   const offloads: Offload[] = [];
   const reasons: Plan['reasons'] = [];
-  for (const { instance, entries, actions, saved_bps: saved } of candidates(input)) {
+  for (const candidate of candidates(input)) {
     requireTime(time);
-    const tried = infrastructure.switches.map((it) => ({ it, constraint: obstacle(it, entries, actions, left) }));
-    const chosen = saved === 0 ? undefined : tried.find(({ constraint }) => constraint === null)?.it.id;
-    if (chosen !== undefined) {
-      left.set(chosen, left.get(chosen)! - entries);
+    const { instance, saved_bps: saved } = candidate;
+    const tried = infrastructure.switches.map((it) => {
+      const entries = entriesAt(it.id, candidate, input.switches);
+      return { it, entries, constraint: obstacle(it, entries, candidate.actions, left) };
+    });
+    const chosen = saved === 0 ? undefined : tried.find(({ constraint }) => constraint === null);
+    if (typeof chosen?.entries === 'number') {
+      left.set(chosen.it.id, left.get(chosen.it.id)! - chosen.entries);
       offloads.push({
         instance_id: instance.id,
-        switch: chosen,
-        entries,
+        switch: chosen.it.id,
+        entries: chosen.entries,
         frees_core_share: instance.core_share,
         saves_bps: saved,
       });
@@ -56,14 +69,14 @@ export function chooseOffloads(input: OffloadInput, time: Pick<Budget, 'expired'
     reasons.push({
       part: 'offload',
       subject: instance.id,
-      decision: chosen === undefined ? 'stays on its server' : `could run on ${chosen}`,
+      decision: chosen === undefined ? 'stays on its server' : `could run on ${chosen.it.id}`,
       because:
         saved === 0
           ? 'It is not next to a switch port: both of its neighbours are on its server.'
-          : `The switch would need ${entries === 1 ? 'one entry' : `${entries} entries`}; no packet would go to the server for it.`,
+          : whatItTakes(chosen ?? tried[0]),
       candidates: tried.map(({ it, constraint }) => ({
         name: it.id,
-        chosen: it.id === chosen,
+        chosen: it.id === chosen?.it.id,
         feasible: saved > 0 && constraint === null,
         figure: null,
         unit: '',
@@ -75,11 +88,42 @@ export function chooseOffloads(input: OffloadInput, time: Pick<Budget, 'expired'
   return { offloads, reasons };
 }
 
+function whatItTakes(tried: { readonly entries: number | Inability } | undefined): string {
+  if (!tried) return 'There is no switch.';
+  const { entries } = tried;
+  if (typeof entries !== 'number') return `The switch cannot ${entries.message}.`;
+  return `The switch would need ${entries === 1 ? 'one entry' : `${entries} entries`}; no packet would go to the server for it.`;
+}
+
 interface OffloadCandidate {
   readonly instance: Instance;
+  /** What it is on a switch; absent: its descriptor tells the number of entries alone. */
+  readonly runs?: NfOnSwitch;
   readonly entries: number;
   readonly actions: readonly Infrastructure['switches'][number]['actions'][number][];
   readonly saved_bps: number;
+}
+
+/** Of a switch whose agent has never connected. */
+const ASSUMED: SwitchAbilities = {
+  ...ASSUMED_ABILITIES,
+  match: { ...ASSUMED_ABILITIES.match, nfs: { kind: 'exact', negation: false } },
+  meters: true,
+};
+
+/** How many entries the switch would hold for it: a rule may need several. */
+function entriesAt(
+  id: string,
+  { runs, entries }: OffloadCandidate,
+  abilities: OffloadInput['switches'],
+): number | Inability {
+  if (!runs) return entries;
+  try {
+    return nfEntryCount(runs, abilities?.get(id) ?? ASSUMED);
+  } catch (error) {
+    if (error instanceof Inability) return error;
+    throw error;
+  }
 }
 
 /** Instances whose NF a switch can run, most traffic saved first. */
@@ -96,12 +140,18 @@ function candidates({ chains, descriptors, graph }: OffloadInput): OffloadCandid
   return nfInstances(graph)
     .filter(({ chain_id }) => !decided.has(chain_id))
     .flatMap((instance): OffloadCandidate[] => {
-      const { offload, default_config } = catalogue.get(instance.nf)!;
+      const descriptor = catalogue.get(instance.nf)!;
+      const { offload, on_switch } = descriptor;
       if (!offload) return [];
-      const config = { ...default_config, ...configs.get(`${instance.chain_id}/${instance.node_id}`) };
+      const given = configs.get(`${instance.chain_id}/${instance.node_id}`) ?? {};
+      const found = on_switch && nfOnSwitch(descriptor, given);
+      // Its configuration keeps it on servers.
+      if (found && !('runs' in found)) return [];
+      const config = effectiveConfig(descriptor, given);
       const items = offload.entries_per === undefined ? undefined : config[offload.entries_per];
       const entries = offload.entries + (Array.isArray(items) ? items.length : 0);
-      return [{ instance, entries, actions: offload.actions, saved_bps: savedTraffic(instance, graph) }];
+      const about = { instance, entries, actions: offload.actions, saved_bps: savedTraffic(instance, graph) };
+      return [found ? { ...about, runs: found.runs } : about];
     })
     .sort((a, b) => b.saved_bps - a.saved_bps);
 }
@@ -120,7 +170,7 @@ function savedTraffic({ id, chain_id }: Instance, graph: InstanceGraph): number 
 
 function obstacle(
   it: Infrastructure['switches'][number],
-  entries: number,
+  entries: number | Inability,
   actions: OffloadCandidate['actions'],
   left: ReadonlyMap<string, number>,
 ): Constraint | null {
@@ -129,6 +179,8 @@ function obstacle(
     const unit = `actions (${missing.join(', ')})`;
     return { constraint: 'switch-action', needed: missing.length, available: 0, unit, where: it.id };
   }
+  if (typeof entries !== 'number')
+    return { constraint: 'switch-ability', needed: 1, available: 0, unit: 'abilities', where: it.id };
   const available = left.get(it.id)!;
   if (entries > available)
     return { constraint: 'switch-table', needed: entries, available, unit: 'entries', where: it.id };

@@ -8,7 +8,7 @@ import type { ClockOf } from '../check/clock.js';
 import { MAX_PATHS, type Path, pathsOf } from '../check/paths.js';
 import { parallelForm } from '../parallel/parallel-forms.js';
 import type { PlacementBound } from '../placement/bound.js';
-import { chooseOffloads } from '../placement/offload.js';
+import { chooseOffloads, type OffloadInput } from '../placement/offload.js';
 import type { Recall } from '../recall.js';
 import { scheduleForm } from '../schedule/schedule-forms.js';
 import { leastPathUs } from '../slo/attainable.js';
@@ -33,7 +33,7 @@ export function analyse(
   { unscheduled, schedules: found, clockOf }: Pick<ScheduledDraft, 'unscheduled' | 'schedules' | 'clockOf'>,
   assignment: Assignment,
   options: PlanOptions,
-  entries_used: number,
+  onSwitches: Pick<OffloadInput, 'entries_used' | 'switches'>,
   recall: Recall,
   time: Omit<Budget, 'steps'> = {},
 ): Analysis {
@@ -46,7 +46,7 @@ export function analyse(
   const infrastructure =
     attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input, assignment, recall)) ?? [];
   const { offloads, reasons: offloadReasons } =
-    attempts.run('offload', 'offloads', () => chooseOffloads({ ...instances, entries_used }, time)) ?? NO_OFFLOADS;
+    attempts.run('offload', 'offloads', () => chooseOffloads({ ...instances, ...onSwitches }, time)) ?? NO_OFFLOADS;
   return {
     quality: [...quality, ...[...parallel, ...schedules].flatMap((it) => it.quality)],
     classes,

@@ -109,3 +109,17 @@ function filterEntries(
   );
   return [...judged, { priority: 1, fields: {}, allow }];
 }
+
+/** How many entries the NF is in the tables of a switch, however many they have room for. Throws an Inability. */
+export function nfEntryCount(runs: NfOnSwitch, abilities: SwitchAbilities): number {
+  if (!abilities.match.nfs) throw new Inability('run NFs');
+  switch (runs.program) {
+    case 'count':
+      return 1;
+    case 'limit':
+      if (!abilities.meters) throw new Inability('meter');
+      return 1;
+    case 'filter':
+      return runs.rules.reduce((sum, { match }) => sum + filterMatches(match, abilities).count, 1);
+  }
+}

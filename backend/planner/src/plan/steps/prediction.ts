@@ -48,7 +48,7 @@ export function predictPlan(draft: LoweredDraft): Plan {
     { unscheduled, schedules, clockOf },
     assignment,
     options,
-    Math.max(0, ...tables.map(({ entries }) => entries)),
+    { entries_used: Math.max(0, ...tables.map(({ entries }) => entries)), switches: input.switches },
     draft.recall,
     budget,
   );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, Name, RateBps, TimestampMs } from './common.js';
+import { Id, Name, type Place, RateBps, TimestampMs } from './common.js';
 
 /** `full` replaces shell and slots and takes the links down; `partial` replaces one slot while the others run (CoNFV IV-D). */
 export const LoadKind = z.enum(['full', 'partial']);
@@ -14,8 +14,35 @@ export const SlotRef = z.strictObject({ board: Name, slot: z.int().min(0).max(15
 export type SlotRef = z.infer<typeof SlotRef>;
 
 /** Where and how an instance is loaded. */
-export const BoardPlace = z.strictObject({ ...SlotRef.shape, load: LoadKind, policy: LoadPolicy });
+export const BoardPlace = z.strictObject({
+  ...SlotRef.shape,
+  load: LoadKind,
+  policy: LoadPolicy,
+  attached: z
+    .literal('switch')
+    .optional()
+    .describe('the ports of the slot hang on a switch, and its shell writes the next hop; absent: beside the engine'),
+});
 export type BoardPlace = z.infer<typeof BoardPlace>;
+
+/** As a place of its own to which hops lead: that of a slot whose ports hang on a switch. No server has such a name. */
+export function slotPlace({ board, slot }: SlotRef): Place {
+  return `${board}.${slot}`;
+}
+
+/** Packets that go forward enter a slot by `near` and leave it by `far`; replies take it the other way round. */
+export const SLOT_ENDS = ['near', 'far'] as const;
+export type SlotEnd = (typeof SLOT_ENDS)[number];
+
+/** The name in links of a port of a board at a switch. */
+export function slotPort(end: SlotEnd, slot: number): string {
+  return `${end}${slot}`;
+}
+
+/** Whether the ports of the instance hang on a switch, so that no engine passes it packets. */
+export function isAtSwitch({ board }: { readonly board?: BoardPlace | undefined }): boolean {
+  return board?.attached === 'switch';
+}
 
 export const BoardBackend = z.enum(['simulated', 'fpga-manager', 'pcie']);
 export type BoardBackend = z.infer<typeof BoardBackend>;
@@ -155,6 +182,7 @@ export const Accelerator = z.strictObject({
   title: z.string(),
   origin: z.enum(['twin', 'live']),
   server: Name,
+  switches: z.array(Name).max(32).describe('at which its ports hang; empty: beside the engine of its server'),
   device: z.string(),
   clock_mhz: z.number(),
   bandwidth_bps: RateBps,

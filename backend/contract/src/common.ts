@@ -9,6 +9,15 @@ export const Name = z
   );
 export type Name = z.infer<typeof Name>;
 
+/** Where packets of a chain are processed: a server, or a slot of a board at a switch (`slotPlace`). */
+export const Place = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9-]{0,39}(\.\d{1,2})?$/,
+    'must be the name of a server, or of a board with the number of its slot, such as board-1.0',
+  );
+export type Place = z.infer<typeof Place>;
+
 /** Identifier assigned by the server. */
 export const Id = z
   .string()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Generation, Id, Name } from './common.js';
+import { Generation, Id, Name, Place } from './common.js';
 import { FlowKey, FlowRange, MatchTerm } from './filter.js';
 import { KeepFlows } from './flow-steering.js';
 import { HopId } from './node-spec.js';
@@ -40,15 +40,15 @@ const RuleFields = z.strictObject({
   priority: z.int().min(1).max(60000),
   from_hosts: z.array(Name).describe('hosts whose port the rule applies to; empty: every port'),
   from_servers: z
-    .array(Name)
+    .array(Place)
     .describe(
-      'kinds `hop`, `mirror`: servers that send packets with the tag; switches that tag packets are not listed',
+      'kinds `hop`, `mirror`: servers, and slots at switches, that send packets with the tag; switches that tag packets are not listed',
     ),
   match: z.array(MatchTerm),
   hop: HopId.nullable().describe('kinds `hop`, `mirror`: the tag that is matched'),
   key: FlowKey,
 });
-const Targets = z.array(z.strictObject({ range: FlowRange, hop: HopId, server: Name }));
+const Targets = z.array(z.strictObject({ range: FlowRange, hop: HopId, server: Place }));
 
 /**
  * What switches do with some packets. `classify` sends a class to its first hop; with several targets, the switch hashes

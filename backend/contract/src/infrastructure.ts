@@ -38,12 +38,19 @@ export const SwitchNode = z.strictObject({
 });
 export type SwitchNode = z.infer<typeof SwitchNode>;
 
-/** An FPGA board in a server; each slot runs one NF. */
+/**
+ * An FPGA board; each slot runs one NF. One at a switch has a link for each of its ports, which are called near0, far0,
+ * near1 and so on by the number of the slot.
+ */
 export const BoardNode = z.strictObject({
   id: Name,
   title: z.string().max(60).optional(),
   origin: Origin,
   server: Name.describe('the server whose agent drives it'),
+  attached: z
+    .enum(['server', 'switch'])
+    .default('server')
+    .describe('`server`: the engine of its server passes packets to it; `switch`: its ports hang on a switch'),
   profile: Name.default('de5').describe('sizes, bandwidths and clock; the twin builds the board from it'),
   device: z.string().max(60),
   slots: z.int().min(1).max(16),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { BoardPlace } from './boards.js';
-import { Id, Name, RateBps } from './common.js';
+import { Id, Name, Place, RateBps } from './common.js';
 import { Filter, FlowKey, FlowRange } from './filter.js';
 import { HopDirection, HopId, MAX_COPIES, MergeBranch } from './node-spec.js';
 
-/** Where a node of the graph runs, and its estimated load. */
+/** Where a node of the graph runs, and its estimated load. One in a slot at a switch takes nothing of the core. */
 const PLACED = {
   server: Name,
   core: z.int().min(0),
@@ -117,8 +117,8 @@ export const GraphEdge = z.strictObject({
   input: BranchIndex.optional().describe('into a merge, forward: the branch whose copies arrive'),
   from: Id.nullable().describe('null: the hosts'),
   to: Id,
-  from_server: Name.nullable().describe('null: the hosts'),
-  to_server: Name,
+  from_server: Place.nullable().describe('null: the hosts'),
+  to_server: Place,
   filter: Filter.describe('selects the packets that take the edge'),
   key: FlowKey.describe('fields whose hash selects one of several parallel edges; empty: only one edge'),
   range: FlowRange.describe('of the hash'),
@@ -154,7 +154,7 @@ export function nfInstances(graph: Pick<InstanceGraph, 'nodes'> | undefined): In
   return graph?.nodes.filter((node) => node.kind === 'nf') ?? [];
 }
 
-/** Whether packets on the edge go from one server to another. */
+/** Whether packets on the edge go from one server to another, or to or from a slot at a switch. */
 export function crossesServers({ from_server, to_server }: Pick<GraphEdge, 'from_server' | 'to_server'>): boolean {
   return from_server !== null && from_server !== to_server;
 }

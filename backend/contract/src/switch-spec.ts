@@ -147,7 +147,7 @@ export type SwitchMeter = z.infer<typeof SwitchMeter>;
 
 export const SwitchPort = z.strictObject({
   name: Name,
-  role: z.enum(['host', 'server', 'switch']),
+  role: z.enum(['host', 'server', 'switch', 'board']),
   neighbour: Name,
 });
 export type SwitchPort = z.infer<typeof SwitchPort>;

@@ -61,6 +61,8 @@ export { NOT_CALIBRATED } from './slo/overhead.js';
 export type { PlacedInput } from './slo/placed.js';
 export { predictSlos } from './slo/predict.js';
 export { overheadMeasured, predictRunning, type RunningPlan } from './slo/running.js';
+// Slots of boards at switches.
+export { linkedSlots } from './slot-links.js';
 export { solveWithHighs } from './solver/highs.js';
 export type { Limits, LinearModel, Solution, Solver } from './solver/linear-model.js';
 export { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase, stepKindsOf } from './transition/phases.js';

@@ -50,6 +50,7 @@ describe('invalid bodies', () => {
     id,
     origin: 'twin',
     server: 'server-1',
+    attached: 'server',
     profile: 'de5',
     device: 'test',
     slots: 1,

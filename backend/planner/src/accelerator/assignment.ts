@@ -4,6 +4,7 @@ import type { AssignedImplementation, AssignedImplementations } from '../check/a
 import { chainsById } from '../check/chains-by-id.js';
 import { boardImplementation } from '../check/implementation.js';
 import { binsOf } from '../placement/problem.js';
+import { takesNf } from './at-switch.js';
 import { fillSlots, type SlotDemand } from './fill-slots.js';
 import { type AssignmentInput, type ImplementationRequest, requestsOf } from './implementation-requests.js';
 import { choiceFor } from './infrastructure-reasons.js';
@@ -36,7 +37,8 @@ export function assignImplementations(
   const implementations = new Map<string, AssignedImplementation>();
   const because = new Map<string, string>();
   const demands: SlotDemand[] = [];
-  const hosts = boardHosts(binsOf(input.infrastructure));
+  const hosts = boardHosts(binsOf(input.infrastructure), input.infrastructure);
+  const boards = new Map(input.infrastructure.boards.map((board) => [board.id, board]));
   for (const { node, descriptor, request } of requests.list) {
     requireTime(time);
     if (request.because) because.set(node.id, request.because);
@@ -47,7 +49,8 @@ export function assignImplementations(
   const demanded = new Map(demands.map((demand) => [demand.node, demand]));
   for (const [node, { board, slot }] of filled.slots) {
     const { load, policy } = demanded.get(node)!;
-    implementations.set(node, { driver: 'board', board: { board, slot, load, policy } });
+    const attached = boards.get(board)!.attached === 'switch' ? ({ attached: 'switch' } as const) : {};
+    implementations.set(node, { driver: 'board', board: { board, slot, load, policy, ...attached } });
   }
   return { implementations, because, problems: requests.problems, conflicts: [...filled.conflicts] };
 }
@@ -61,7 +64,8 @@ function demandOf(
   hosts: BoardHosts,
 ): SlotDemand {
   const module = boardImplementation(descriptor)!;
-  const { definition } = chainsById(input.chains).get(node.chain_id)!;
+  const chain = chainsById(input.chains).get(node.chain_id)!;
+  const { definition } = chain;
   const { bound_us, others_us } = choiceFor({ ...input, bins: binsOf(input.infrastructure), pgraph }, node, descriptor);
   return {
     node: node.id,
@@ -69,6 +73,7 @@ function demandOf(
     need: module.resources,
     throughput_bps: node.load_bps,
     rateOn: (board) => offeredRateBps(module, definition.traffic_class.packet_bytes, board, hosts),
+    runsOn: (board) => takesNf(board, chain, node.node_id, descriptor),
     // A requested implementation is used even if it misses an objective, which the plan then reports.
     latency_us: slot ? Number.MAX_SAFE_INTEGER : Math.max(0, bound_us - others_us),
     slot,

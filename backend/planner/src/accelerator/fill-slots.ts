@@ -22,9 +22,15 @@ export interface SlotDemand extends Pick<BoardPlace, 'load' | 'policy'> {
   readonly throughput_bps: number;
   /** Most that a slot of the board carries of it. */
   readonly rateOn: (board: BoardNode) => number;
+  /** Whether the NF can run on the board, whatever it takes of it; absent: on any. */
+  readonly runsOn?: (board: BoardNode) => boolean;
   readonly latency_us: number;
   /** The requested slot. */
   readonly slot: SlotRef | null;
+}
+
+function runsOn({ runsOn = () => true }: SlotDemand, board: BoardNode): boolean {
+  return runsOn(board);
 }
 
 interface Filled {
@@ -154,11 +160,13 @@ function online(demands: readonly SlotDemand[], free: readonly FreeSlot[], time:
     })),
   };
   /** A slot takes one NF, whose module sets its rate. */
-  const ratedFor = ({ rateOn }: SlotDemand): Fleet => ({
+  const ratedFor = (demand: SlotDemand): Fleet => ({
     ...fleet,
     devices: fleet.devices.map((device, h) => {
-      const rate_bps = rateOn(free[h]!.board);
-      return { ...device, throughput_bps: rate_bps, throughput_free_bps: rate_bps };
+      const { board } = free[h]!;
+      const rate_bps = demand.rateOn(board);
+      const carried = runsOn(demand, board) ? all : [];
+      return { ...device, functions: carried, throughput_bps: rate_bps, throughput_free_bps: rate_bps };
     }),
   });
   const slots = new Map<string, SlotRef>();
@@ -191,7 +199,9 @@ function packed(demands: readonly SlotDemand[], free: readonly FreeSlot[], time:
         latency_us: board.latency_us,
         throughput_bps: Math.max(...demands.map(({ rateOn }) => rateOn(board))),
         capacity: capacityOf(board, dimensions),
-        functions: [...demands.keys()].filter((i) => !exceeds(demands[i]!.throughput_bps, demands[i]!.rateOn(board))),
+        functions: [...demands.keys()].filter(
+          (i) => runsOn(demands[i]!, board) && !exceeds(demands[i]!.throughput_bps, demands[i]!.rateOn(board)),
+        ),
       })),
       demands: demands.map((demand, i) => asDemand(demand, i, dimensions)),
     },
@@ -211,7 +221,9 @@ function packed(demands: readonly SlotDemand[], free: readonly FreeSlot[], time:
 }
 
 /** The shortage of a demand that no board is fast enough for, at the fastest one. */
-function tooFastFor({ throughput_bps, rateOn }: SlotDemand, boards: readonly BoardNode[]): Constraint[] {
+function tooFastFor(demand: SlotDemand, all: readonly BoardNode[]): Constraint[] {
+  const { throughput_bps, rateOn } = demand;
+  const boards = all.filter((board) => runsOn(demand, board));
   const [fastest] = boards.toSorted((a, b) => rateOn(b) - rateOn(a));
   if (!fastest || !exceeds(throughput_bps, rateOn(fastest))) return [];
   const available = rateOn(fastest);

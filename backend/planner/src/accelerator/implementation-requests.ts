@@ -14,10 +14,12 @@ import {
   implementationsOf,
 } from '../check/assigned-implementation.js';
 import { indexDescriptors } from '../check/attributes.js';
+import { chainsById } from '../check/chains-by-id.js';
 import { boardImplementation, containerImplementation, softwareImplementation } from '../check/implementation.js';
 import { grouped } from '../grouped.js';
 import { binsOf } from '../placement/problem.js';
 import type { OfferedInput } from '../plan/offered.js';
+import { obstacleAtSwitch } from './at-switch.js';
 import { choiceFor } from './infrastructure-reasons.js';
 import { isUsable, usableSlots } from './usable-slots.js';
 
@@ -100,9 +102,9 @@ function hasChoice(descriptor: NfDescriptor): boolean {
 }
 
 function whatIsWrong(
-  { node_id, on, slot }: ImplementationChoice,
+  { chain_id, node_id, on, slot }: ImplementationChoice,
   descriptor: NfDescriptor | undefined,
-  { container_servers, infrastructure: { boards } }: AssignmentInput,
+  { chains, container_servers, infrastructure: { boards } }: AssignmentInput,
 ): { field: string; message: string } | null {
   if (!descriptor) return { field: 'node_id', message: `the plan has no NF ${node_id}` };
   const { title } = descriptor;
@@ -124,6 +126,9 @@ function whatIsWrong(
   if (slot && !board) return { field: 'slot/board', message: `there is no board ${slot.board}` };
   if (slot && board && slot.slot >= board.slots)
     return { field: 'slot/slot', message: `${board.id} has slots 0 to ${board.slots - 1}` };
+  const chain = chainsById(chains).get(chain_id)!;
+  const obstacle = board?.attached === 'switch' ? obstacleAtSwitch(chain, node_id, descriptor) : null;
+  if (obstacle) return { field: 'slot/board', message: `${board!.id} hangs on a switch: ${obstacle}` };
   return null;
 }
 
@@ -135,7 +140,7 @@ function requestOf(
   asked: ImplementationChoice | undefined,
   running: Running | undefined,
 ): ImplementationRequest {
-  const forbidden = running ? whatForbids(input, descriptor, running) : null;
+  const forbidden = running ? whatForbids(input, node, descriptor, running) : null;
   const stays = running && forbidden === null ? running.implementation : null;
   if (asked) return askedFor(asked, descriptor, stays);
   if (stays) return { implementation: stays, because: 'It already runs there.' };
@@ -176,14 +181,20 @@ function chosenFor(
 /** Why an NF cannot keep its implementation; `null` if it can. */
 function whatForbids(
   input: AssignmentInput,
+  { chain_id, node_id }: PGraphNode,
   descriptor: NfDescriptor,
   { implementation, servers }: Running,
 ): string | null {
   const { title } = descriptor;
   if (implementation.driver === 'board') {
-    const { board, slot } = implementation.board;
+    const { board, slot, attached = 'server' } = implementation.board;
     if (!boardImplementation(descriptor)) return `${title} no longer has an implementation for boards.`;
-    return isUsable(input, { board, slot }) ? null : `${board} slot ${slot} cannot be used.`;
+    if (!isUsable(input, { board, slot })) return `${board} slot ${slot} cannot be used.`;
+    if (input.infrastructure.boards.find(({ id }) => id === board)!.attached !== attached)
+      return attached === 'switch' ? `${board} no longer hangs on a switch.` : `${board} hangs on a switch now.`;
+    const chain = chainsById(input.chains).get(chain_id)!;
+    const obstacle = attached === 'switch' ? obstacleAtSwitch(chain, node_id, descriptor) : null;
+    return obstacle && `${board} hangs on a switch: ${obstacle}.`;
   }
   const lost = servers.find((id) => !input.container_servers.includes(id));
   if (lost) return `${lost} no longer offers containers.`;

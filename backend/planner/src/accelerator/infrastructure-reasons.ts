@@ -1,4 +1,5 @@
 import {
+  type BoardNode,
   type Constraint,
   type Implementation,
   type Infrastructure,
@@ -16,6 +17,7 @@ import {
 import { indexDescriptors } from '../check/attributes.js';
 import { chainsById } from '../check/chains-by-id.js';
 import { configuredNf } from '../check/configured-nf.js';
+import { graphOf } from '../check/graph.js';
 import { boardImplementation } from '../check/implementation.js';
 import { pathsOf } from '../check/paths.js';
 import { grouped } from '../grouped.js';
@@ -25,11 +27,12 @@ import { CORE_BUDGET } from '../igraph/sizing.js';
 import type { Bin } from '../placement/problem.js';
 import type { Recall } from '../recall.js';
 import { leastTimeUs } from '../slo/attainable.js';
+import { isFirst, takesNf } from './at-switch.js';
 import { boardCostText } from './board-cost-text.js';
 import { constraintOf } from './fill-slots.js';
 import { chooseInfrastructure, type InfrastructureChoice, type Site } from './infrastructure-choice.js';
 import type { Shortage } from './problem.js';
-import { boardHosts, forwardedRateBps } from './slot-rate.js';
+import { boardHosts, carriedRateBps } from './slot-rate.js';
 
 export interface InfrastructureInput {
   readonly chains: readonly PlannedChain[];
@@ -75,8 +78,8 @@ function chainReasons(
   const catalogue = indexDescriptors(input.descriptors);
   const instances = grouped(nfInstances(input.graph), ({ pgraph_node }) => pgraph_node);
   return input.pgraph.nodes.flatMap((node) => {
-    const { definition } = chainsById(input.chains).get(node.chain_id)!;
-    const descriptor = configuredNf(catalogue.get(node.nf)!, definition, node.node_id);
+    const chain = chainsById(input.chains).get(node.chain_id)!;
+    const descriptor = configuredNf(catalogue.get(node.nf)!, chain.definition, node.node_id);
     const { question, choice, bound_us, others_us } = choiceFor(input, node, descriptor);
     const kind = choice.chosen && descriptor.implementations[choice.chosen.implementation]!.kind;
     const why = because.get(node.id);
@@ -87,7 +90,7 @@ function chainReasons(
     const split = choice.chosen ? null : splitOver(own, reason);
     const taken = takenBy(implementation, own, kind);
     const told = split ?? { ...reason, ...(taken ? choosing(reason, taken) : {}) };
-    const offer = slotOffer(input, descriptor, implementation, question, choice);
+    const offer = slotOffer(input, chain, node, descriptor, implementation, question, choice);
     const text = [why ?? told.because, ...(offer ? [boardCostText(descriptor, offer)] : [])].join(' ');
     return [{ ...told, because: text }];
   });
@@ -95,22 +98,27 @@ function chainReasons(
 
 /** The slot that the plan takes for an NF, else one that it could; `null` without a board for it. */
 function slotOffer(
-  { infrastructure: { boards }, bins }: InfrastructureInput,
+  { infrastructure, bins }: InfrastructureInput,
+  chain: PlannedChain,
+  { node_id }: Plan['pgraph']['nodes'][number],
   descriptor: NfDescriptor,
   implementation: AssignedImplementation,
   { packet_bytes, implementations }: Question,
   { candidates }: InfrastructureChoice,
 ) {
   const place = implementation.driver === 'board' ? implementation.board : null;
-  const board = place ? boards.find(({ id }) => id === place.board) : boards[0];
+  const { boards } = infrastructure;
+  const offered = (board: BoardNode) => takesNf(board, chain, node_id, descriptor);
+  const board = place ? boards.find(({ id }) => id === place.board) : boards.find(offered);
   if (!board || !boardImplementation(descriptor)) return null;
   return {
     name: place ? `${board.id} slot ${place.slot}` : `A slot of ${board.id}`,
     board,
     packet_bytes,
-    hosts: boardHosts(bins),
+    hosts: boardHosts(bins, infrastructure),
     software_meets: candidates.some((it) => it.feasible && implementations[it.implementation]!.kind === 'software'),
     taken: place !== null,
+    first: isFirst(graphOf(chain.definition), node_id),
   };
 }
 
@@ -171,7 +179,8 @@ type Question = Parameters<typeof chooseInfrastructure>[0];
 
 /** What the decision tree says of an NF, with the latency objective and what the rest of its chain takes of it. */
 export function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['nodes'][number], described: NfDescriptor) {
-  const { definition } = chainsById(input.chains).get(node.chain_id)!;
+  const chain = chainsById(input.chains).get(node.chain_id)!;
+  const { definition } = chain;
   const descriptor = configuredNf(described, definition, node.node_id);
   const { boards } = input.infrastructure;
   const names = [...new Set(boards.flatMap(({ resources }) => Object.keys(resources)))];
@@ -185,7 +194,7 @@ export function choiceFor(input: InfrastructureInput, node: Plan['pgraph']['node
       cost,
       need: names.map((name) => resources[name] ?? 0),
     })),
-    sites: sitesOf(input, descriptor, names, definition.traffic_class.packet_bytes),
+    sites: sitesOf(input, chain, node.node_id, descriptor, names),
     throughput_bps: Math.max(1, node.load_bps),
     packet_bytes: definition.traffic_class.packet_bytes,
     latency_us: Math.max(0, bound_us - others_us),
@@ -216,10 +225,13 @@ function latencyLeft(
 
 function sitesOf(
   { infrastructure, container_servers, bins }: InfrastructureInput,
-  { scaling }: NfDescriptor,
+  chain: PlannedChain,
+  nodeId: string,
+  descriptor: NfDescriptor,
   dimensions: readonly string[],
-  packetBytes: number,
 ): Site[] {
+  const { scaling } = descriptor;
+  const packetBytes = chain.definition.traffic_class.packet_bytes;
   const servers = infrastructure.servers.map(
     ({ id, ghz, cores, memory_bytes }, i): Site => ({
       id,
@@ -232,23 +244,20 @@ function sitesOf(
       capacity_free: dimensions.map(() => 0),
     }),
   );
-  const hosts = boardHosts(bins);
-  const carriedTo = (server: string) => {
-    const host = hosts.get(server);
-    return host ? Math.min(host.link_bps, forwardedRateBps(host.hz, packetBytes)) : Number.POSITIVE_INFINITY;
-  };
-  const boards = infrastructure.boards.map(
-    ({ id, clock_mhz, bandwidth_bps, resources, server }): Site => ({
+  const hosts = boardHosts(bins, infrastructure);
+  const boards = infrastructure.boards.map((board): Site => {
+    const { id, clock_mhz, resources } = board;
+    return {
       id,
       kinds: ['board'],
-      functions: [0],
+      functions: takesNf(board, chain, nodeId, descriptor) ? [0] : [],
       hz: clock_mhz * 1e6,
       cores_free: 1,
       memory_free_bytes: Number.MAX_SAFE_INTEGER,
-      throughput_free_bps: Math.min(bandwidth_bps, carriedTo(server)),
+      throughput_free_bps: carriedRateBps(packetBytes, board, hosts),
       capacity_free: dimensions.map((name) => resources[name] ?? 0),
-    }),
-  );
+    };
+  });
   return [...servers, ...boards];
 }
 

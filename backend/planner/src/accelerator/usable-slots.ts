@@ -1,5 +1,6 @@
-import { nfInstances, type SlotRef } from '@orrery/contract';
+import { nfInstances, type SlotRef, slotPlace } from '@orrery/contract';
 import type { PlanInput } from '../plan/input.js';
+import { linkedSlots } from '../slot-links.js';
 import type { FreeSlot } from './fill-slots.js';
 
 type Input = Pick<PlanInput, 'infrastructure' | 'base' | 'reserved_slots' | 'without_slots'>;
@@ -8,14 +9,16 @@ export function slotKey({ board, slot }: SlotRef): string {
   return `${board}/${slot}`;
 }
 
-/** Working slots of boards whose servers may be used. */
+/** Working slots of boards whose servers may be used; at a switch, those with a link at both ports. */
 export function usableSlots({ infrastructure, without_slots = [] }: Input) {
+  const linked = linkedSlots(infrastructure);
   const servers = new Set(infrastructure.servers.map(({ id }) => id));
   const broken = new Set(without_slots.map(slotKey));
   return infrastructure.boards
     .filter(({ server }) => servers.has(server))
     .flatMap((board) => Array.from({ length: board.slots }, (_, slot) => ({ board, slot })))
-    .filter(({ board, slot }) => !broken.has(slotKey({ board: board.id, slot })));
+    .filter(({ board, slot }) => !broken.has(slotKey({ board: board.id, slot })))
+    .filter(({ board, slot }) => board.attached !== 'switch' || linked.has(slotPlace({ board: board.id, slot })));
 }
 
 export function isUsable(input: Input, { board, slot }: SlotRef): boolean {

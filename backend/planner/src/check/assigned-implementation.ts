@@ -4,6 +4,8 @@ import { boardImplementation, containerImplementation, softwareImplementation } 
 
 type Driver = Instance['driver'];
 
+const NOTHING = { cycles_per_packet: 0, cycles_per_byte: 0 };
+
 /** Implementation of an NF of the PGraph, the same for all instances; for a board with the slot. */
 export type AssignedImplementation =
   | { readonly driver: Exclude<Driver, 'board'> }
@@ -42,11 +44,18 @@ export function implementationsOf(
   );
 }
 
-/** What an instance costs the core that it is bound to. Precondition: the descriptor has the implementation. */
-export function costOnCore(descriptor: NfDescriptor, driver: Driver): CostProfile {
+/**
+ * What an instance costs the core that it is bound to: in a slot at a switch, nothing. Precondition: the descriptor has the
+ * implementation.
+ */
+export function costOnCore(
+  descriptor: NfDescriptor,
+  driver: Driver,
+  place?: Pick<BoardPlace, 'attached'> | undefined,
+): CostProfile {
   if (driver === 'board')
     return {
-      ...LOOK_ASIDE,
+      ...(place?.attached === 'switch' ? NOTHING : LOOK_ASIDE),
       memory_bytes: 0,
       base_latency_us: boardImplementation(descriptor)!.cost.base_latency_us,
     };

@@ -160,7 +160,7 @@ function splitNodes(
     const descriptor = configured(node);
     const implementation = implementationOf(implementations, id, descriptor);
     // Whether another reader of streams stands before it on its engine is not known yet.
-    const cost = countedCost(catalogue.get(node.node.nf)!, chain.definition, node.node.node_id, implementation.driver);
+    const cost = countedCost(catalogue.get(node.node.nf)!, chain.definition, node.node.node_id, implementation);
     const counted = countNf(node, descriptor, upstream, chainForm, catalogue, conflicts);
     const { partition } = counted;
     split.set(id, {

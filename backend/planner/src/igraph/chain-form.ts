@@ -13,7 +13,7 @@ export type FormNode =
   | (JointForm & { readonly kind: 'mirror' })
   | (JointForm & { readonly kind: 'merge'; readonly mirror: string })
   | {
-      /** Shares out flows that come to an NF by an edge from the hosts, and that the switches cannot share out. */
+      /** Shares out flows that come to an NF by an edge from the hosts or a slot at a switch, and that these cannot share out. */
       readonly kind: 'split';
       readonly id: string;
       readonly node_id: string;
@@ -21,7 +21,7 @@ export type FormNode =
       /** Flows in progress stay at their instances. */
       readonly tracks: boolean;
       readonly load_bps: number;
-      /** The switches that cannot. */
+      /** The switches and slots that cannot. */
       readonly unable: readonly string[];
     };
 

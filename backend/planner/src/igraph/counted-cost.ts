@@ -1,5 +1,5 @@
-import type { ChainDefinition, CostProfile, Implementation, NfDescriptor } from '@orrery/contract';
-import { costOnCore } from '../check/assigned-implementation.js';
+import type { ChainDefinition, CostProfile, NfDescriptor } from '@orrery/contract';
+import { type AssignedImplementation, costOnCore } from '../check/assigned-implementation.js';
 import { configuredNf } from '../check/configured-nf.js';
 import { readsStreams } from '../check/implementation.js';
 import { costSum, REASSEMBLY } from '../stream-costs.js';
@@ -12,9 +12,11 @@ export function countedCost(
   descriptor: NfDescriptor,
   definition: Pick<ChainDefinition, 'nodes'>,
   nodeId: string,
-  driver: Implementation['driver'],
+  implementation: AssignedImplementation,
 ): CostProfile {
-  const cost = costOnCore(configuredNf(descriptor, definition, nodeId), driver);
+  const { driver } = implementation;
+  const place = driver === 'board' ? implementation.board : undefined;
+  const cost = costOnCore(configuredNf(descriptor, definition, nodeId), driver, place);
   const node = definition.nodes.find(({ id }) => id === nodeId);
   const reads = driver === 'engine' && node?.kind === 'nf' && readsStreams(descriptor, node.config);
   return reads ? costSum(cost, REASSEMBLY) : cost;

@@ -1,4 +1,14 @@
-import type { ExitNode, GraphEdge, Instance, InstanceGraph, MergeNode, MirrorNode, SplitNode } from '@orrery/contract';
+import {
+  type ExitNode,
+  type GraphEdge,
+  type Instance,
+  type InstanceGraph,
+  isAtSwitch,
+  type MergeNode,
+  type MirrorNode,
+  type SplitNode,
+  slotPlace,
+} from '@orrery/contract';
 import { grouped } from '../grouped.js';
 
 /** Demand of a node on its core. */
@@ -30,12 +40,12 @@ export interface PlaceOnCore {
 
 export type PlacedNode = Exclude<InstanceGraph['nodes'][number], ExitNode>;
 
-/** The nodes that need a core, in the order in which placement counts them. */
+/** The nodes that need a core, in the order in which placement counts them: all but those in slots at switches. */
 export function workNodes({ nodes }: UnplacedGraph): WorkNode[] {
-  return nodes.filter((node) => node.kind !== 'exit');
+  return nodes.filter((node): node is WorkNode => node.kind !== 'exit' && (node.kind !== 'nf' || !isAtSwitch(node)));
 }
 
-/** The nodes that have a core. */
+/** The nodes that process packets. */
 export function placedNodes({ nodes }: Pick<InstanceGraph, 'nodes'>): PlacedNode[] {
   return nodes.filter((node) => node.kind !== 'exit');
 }
@@ -45,17 +55,31 @@ export function unplacedInstances({ nodes }: UnplacedGraph): Unplaced<Instance>[
   return nodes.filter((node) => node.kind === 'nf');
 }
 
-/** The graph with its places; `places` by the order of `workNodes`. A packet leaves on the server that it reached. */
-export function placeGraph(graph: UnplacedGraph, places: readonly PlaceOnCore[]): InstanceGraph {
+/**
+ * The graph with its places; `places` by the order of `workNodes`. A packet leaves on the server that it reached.
+ * `drivenBy`: the server of each board. An instance in a slot at a switch is driven from there, and its packets go to and
+ * come from the slot.
+ */
+export function placeGraph(
+  graph: UnplacedGraph,
+  places: readonly PlaceOnCore[],
+  drivenBy: ReadonlyMap<string, string> = new Map(),
+): InstanceGraph {
   const place = new Map(workNodes(graph).map(({ id }, item) => [id, places[item]!]));
+  const packetsAt = new Map([...place].map(([id, { server }]) => [id, server]));
+  for (const node of unplacedInstances(graph)) {
+    if (!isAtSwitch(node)) continue;
+    place.set(node.id, { server: drivenBy.get(node.board!.board)!, core: 0, core_share: 0 });
+    packetsAt.set(node.id, slotPlace(node.board!));
+  }
   const nodes = graph.nodes.map((node): InstanceGraph['nodes'][number] => {
     if (node.kind === 'exit') return node;
     const { load_pps: _pps, cycles_per_second: _cycles, memory_bytes: _bytes, ...named } = node;
     return { ...named, ...place.get(node.id)! };
   });
   const edges = graph.edges.map((edge): GraphEdge => {
-    const from_server = edge.from === null ? null : place.get(edge.from)!.server;
-    return { ...edge, from_server, to_server: place.get(edge.to)?.server ?? from_server!, hop: null };
+    const from_server = edge.from === null ? null : packetsAt.get(edge.from)!;
+    return { ...edge, from_server, to_server: packetsAt.get(edge.to) ?? from_server!, hop: null };
   });
   return { nodes, edges };
 }

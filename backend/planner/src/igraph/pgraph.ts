@@ -89,8 +89,8 @@ export function chainPGraph(
     const load_pps = packetRate(load_bps, bytes);
     const id = pgraphNodeId(definition.name, node.id);
     const descriptor = catalogue.get(node.nf)!;
-    const { driver } = implementationOf(implementations, id, configuredNf(descriptor, definition, node.id));
-    const cost = countedCost(descriptor, definition, node.id, driver);
+    const implementation = implementationOf(implementations, id, configuredNf(descriptor, definition, node.id));
+    const cost = countedCost(descriptor, definition, node.id, implementation);
     const cores_needed = (load_pps * cyclesPerPacket(cost, bytes)) / (referenceGhz * 1e9);
     nodes.push({
       id,
@@ -100,7 +100,7 @@ export function chainPGraph(
       load_bps,
       load_pps,
       cores_needed,
-      instances: driver === 'board' ? 1 : instancesFor(cores_needed),
+      instances: implementation.driver === 'board' ? 1 : instancesFor(cores_needed),
     });
   }
   const edges = graph.edges.map(

@@ -23,11 +23,11 @@ export function sizedClocks(
     const bytes = chain.definition.traffic_class.packet_bytes;
     const found = pgraphOfChain(pgraph, chain).nodes.flatMap(({ id, node_id, nf, load_pps, cores_needed }) => {
       if (cores_needed === 0) return [];
-      const driver = implementations.get(id)?.driver;
+      const implementation = implementations.get(id);
       const descriptor = catalogue.get(nf);
-      const offered = descriptor?.implementations.some((it) => it.driver === driver);
-      if (!driver || !descriptor || !offered) return [Number.NaN];
-      const cost = countedCost(descriptor, chain.definition, node_id, driver);
+      const offered = descriptor?.implementations.some((it) => it.driver === implementation?.driver);
+      if (!implementation || !descriptor || !offered) return [Number.NaN];
+      const cost = countedCost(descriptor, chain.definition, node_id, implementation);
       const cycles = load_pps * cyclesPerPacket(cost, bytes);
       return [Number((cycles / (cores_needed * 1e9)).toPrecision(DIGITS))];
     });

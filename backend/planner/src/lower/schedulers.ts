@@ -1,4 +1,11 @@
-import type { CoreScheduler, EngineAbility, NodeSpec, Plan, SchedulerNode as SchedulerVertex } from '@orrery/contract';
+import {
+  type CoreScheduler,
+  type EngineAbility,
+  isAtSwitch,
+  type NodeSpec,
+  type Plan,
+  type SchedulerNode as SchedulerVertex,
+} from '@orrery/contract';
 import { grouped } from '../grouped.js';
 import { placedNodes } from '../igraph/graph.js';
 import type { SchedulerNode } from '../schedule/problem.js';
@@ -39,7 +46,10 @@ export function coreSchedulers({
 }: Pick<LoweringInput, 'graph' | 'schedules' | 'infrastructure'>) {
   const hzOf = new Map(infrastructure.servers.map(({ id, ghz }) => [id, ghz * 1e9]));
   const planned = new Set(schedules.map(({ chain }) => chain.chain_id));
-  const byCore = grouped(placedNodes(graph), coreKey);
+  const byCore = grouped(
+    placedNodes(graph).filter((node) => node.kind !== 'nf' || !isAtSwitch(node)),
+    coreKey,
+  );
   const found = new Map<string, CoreScheduler[]>();
   for (const [key, nodes] of byCore) {
     const { server, core } = nodes[0]!;

@@ -1,10 +1,11 @@
-import type { EngineAbility, Infrastructure, InstanceGraph, Plan } from '@orrery/contract';
+import { type EngineAbility, type Infrastructure, type InstanceGraph, isAtSwitch, type Plan } from '@orrery/contract';
 import type { Budget } from '../budget.js';
 import {
   type PlacedNode,
   placedNodes,
   placeGraph,
   type UnplacedGraph,
+  unplacedInstances,
   type WorkNode,
   workNodes,
 } from '../igraph/graph.js';
@@ -115,19 +116,24 @@ export function placedGraph(
   graph: UnplacedGraph,
   { bins }: Pick<PlacementProblem, 'bins'>,
   places: readonly Place[],
+  { boards }: Pick<Infrastructure, 'boards'>,
   recall: Recall = NOTHING_KNOWN,
 ): InstanceGraph {
   let item = 0;
+  const drivenBy = new Map(boards.map(({ id, server }) => [id, server]));
   return withParts<UnplacedGraph, InstanceGraph>(graph, (part) => {
     const work = workNodes(part);
     const own = places.slice(item, item + work.length);
     item += work.length;
-    return recall.of('placed', [recall.nameOf(part), own.flatMap(({ bin, core }) => [bin, core])], () => {
+    const drivers = unplacedInstances(part).flatMap((node) =>
+      isAtSwitch(node) ? drivenBy.get(node.board!.board)! : [],
+    );
+    return recall.of('placed', [recall.nameOf(part), own.flatMap(({ bin, core }) => [bin, core]), drivers], () => {
       const placed = own.map(({ bin, core }, i) => {
         const { id: server, hz } = bins[bin]!;
         return { server, core, core_share: work[i]!.cycles_per_second / hz };
       });
-      return placeGraph(part, placed);
+      return placeGraph(part, placed, drivenBy);
     });
   });
 }

@@ -16,7 +16,7 @@ export interface Item {
   readonly id: string;
   readonly cycles_per_second: number;
   readonly memory_bytes: number;
-  /** Traffic with the hosts, which crosses the server's link wherever the instance stands. */
+  /** Traffic with hosts and slots at switches, which crosses the server's link wherever the instance stands. */
   readonly outside_in_bps: number;
   readonly outside_out_bps: number;
   /** Absent: any server. */
@@ -105,8 +105,9 @@ export function problemOf(
   const outsideOut = work.map(() => 0);
   const flows: Flow[] = [];
   for (const edge of graph.edges) {
-    const from = edge.from === null ? undefined : index.get(edge.from)!;
+    const from = edge.from === null ? undefined : index.get(edge.from);
     const to = index.get(edge.to);
+    if (from === undefined && to === undefined) continue;
     if (from === undefined) outsideIn[to!]! += edge.rate_bps;
     else if (to === undefined) outsideOut[from]! += edge.rate_bps;
     else flows.push({ from, to, rate_bps: edge.rate_bps });

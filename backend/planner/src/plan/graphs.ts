@@ -31,7 +31,7 @@ export function sizedGraphs(
 ): SplitChains {
   const pgraph = policyGraph(input, clockOf, implementations, recall);
   const forms = formedChains(input, clockOf, pgraph, implementations, recall).map((form) =>
-    withFrontSplits(form, input.descriptors, unableSwitches),
+    withFrontSplits(form, input.descriptors, implementations, unableSwitches),
   );
   return splitChains(input, clockOf, pgraph, forms, implementations, recall);
 }

@@ -66,7 +66,7 @@ export function placeInstances(
   const missed = (places: readonly Place[]): number | null => {
     if (!bounded) return 0;
     const slos = inTime(() =>
-      predictSlos({ ...about, graph: placedGraph(graph, problem, places, recall) }, improving(budget)),
+      predictSlos({ ...about, graph: placedGraph(graph, problem, places, infrastructure, recall) }, improving(budget)),
     );
     return slos?.filter(({ kind, met }) => kind === 'latency' && !met).length ?? null;
   };
@@ -107,7 +107,7 @@ export function placeInstances(
   );
   return {
     feasible: true,
-    graph: placedGraph(graph, problem, places, recall),
+    graph: placedGraph(graph, problem, places, infrastructure, recall),
     reasons: [...reasons, ...why],
     cut_bps,
     displaced: work.flatMap(({ id }, item) => (displaced.has(item) ? [id] : [])),

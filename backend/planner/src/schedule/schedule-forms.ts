@@ -1,6 +1,7 @@
 import {
   type Infrastructure,
   type Instance,
+  isAtSwitch,
   type NfDescriptor,
   nfInstances,
   type Plan,
@@ -83,12 +84,12 @@ export function scheduleForm({ chain, schedule, ...named }: ChainSchedule): {
   return { form, quality: schedule.feasible ? [qualityOf(chain, schedule)] : [] };
 }
 
-/** `null` for a chain without traffic, or with more classes than are told apart. */
+/** `null` for a chain without traffic, with more classes than are told apart, or with an NF that no core works for. */
 export function scheduleProblem(input: ScheduleInput, chain: PlannedChain): NamedScheduleProblem | null {
   const { definition, chain_id } = chain;
   const paths = (pathsOf(definition) ?? []).filter((path) => path.nodes.length > 0 && input.rateOf(chain, path) > 0);
   const own = nfInstances(input.graph).filter((instance) => instance.chain_id === chain_id);
-  if (paths.length === 0 || own.length === 0) return null;
+  if (paths.length === 0 || own.length === 0 || own.some(isAtSwitch)) return null;
   const catalogue = indexDescriptors(input.descriptors);
   const bytes = definition.traffic_class.packet_bytes;
   const used = new Set(paths.flatMap(({ nodes }) => nodes));

@@ -108,9 +108,10 @@ function leastOfEach({ descriptors, infrastructure }: Hardware, definition: Chai
       it ? [{ fixed: it.cost.base_latency_us, service: serviceUs(it.cost, bytes, ghz) }] : [],
     );
     const onBoard = boardImplementation(descriptor);
-    const slots = (onBoard ? infrastructure.boards : []).map(({ latency_us, clock_mhz }) => ({
-      fixed: latency_us + slotTimeUs(onBoard!, bytes, clock_mhz),
-      service: serviceUs(costOnCore(descriptor, 'board'), bytes, ghz),
+    const slots = (onBoard ? infrastructure.boards : []).map(({ latency_us, clock_mhz, attached }) => ({
+      // At a switch it may come before the first engine, where the measured time begins.
+      fixed: attached === 'switch' ? 0 : latency_us + slotTimeUs(onBoard!, bytes, clock_mhz),
+      service: attached === 'switch' ? 0 : serviceUs(costOnCore(descriptor, 'board'), bytes, ghz),
     }));
     return [...onCores, ...slots].reduce((a, b) => ({
       fixed: Math.min(a.fixed, b.fixed),

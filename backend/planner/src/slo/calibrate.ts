@@ -1,5 +1,6 @@
-import { crossesServers } from '@orrery/contract';
+import { crossesServers, isAtSwitch, nfInstances } from '@orrery/contract';
 import { partOf } from '../igraph/parts.js';
+import { beforeFirstEngine, isFromHosts } from './before-engine.js';
 import { gammaThrough } from './gamma.js';
 import { type LatencyInput, latencyOf } from './latency.js';
 import { type Overheads, overheadsOf, type Spread } from './overhead.js';
@@ -33,7 +34,8 @@ export function measuredOverhead(
   measured: MeasuredLatency,
 ): MeasuredOverhead | null {
   const edges = partOf(input.graph, chainId).edges.filter(({ direction }) => direction === 'forward');
-  const crosses = edges.some(crossesServers);
+  const unseen = beforeFirstEngine(partOf(input.graph, chainId));
+  const crosses = edges.some((edge) => crossesServers(edge) && !isFromHosts(edge, unseen));
   const servers = entryServers(input, chainId);
   if (servers.length === 0) return null;
   const known = overheadsOf(input.calibration);
@@ -46,10 +48,13 @@ export function measuredOverhead(
 
 /** Servers at which packets of the chain enter from the switches. */
 export function entryServers({ graph }: Pick<LatencyInput, 'graph'>, chainId: string): string[] {
-  const entering = partOf(graph, chainId).edges.filter(
-    ({ direction, from_server }) => direction === 'forward' && from_server === null,
+  const part = partOf(graph, chainId);
+  const unseen = beforeFirstEngine(part);
+  const entering = part.edges.filter(
+    (edge) => edge.direction === 'forward' && isFromHosts(edge, unseen) && !unseen.has(edge.to),
   );
-  return [...new Set(entering.map(({ to_server }) => to_server))].sort();
+  const slots = new Set(nfInstances(part).flatMap((node) => (isAtSwitch(node) ? [node.id] : [])));
+  return [...new Set(entering.filter(({ to }) => !slots.has(to)).map(({ to_server }) => to_server))].sort();
 }
 
 /** Solves for mean and variance: the model is linear in both but for merges, where a few rounds come near enough. */

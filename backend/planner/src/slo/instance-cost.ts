@@ -25,7 +25,7 @@ export function costOf(
   { boards }: Pick<Infrastructure, 'boards'>,
   definition: Pick<ChainDefinition, 'nodes' | 'traffic_class'>,
 ): CostProfile {
-  const cost = costOnCore(configuredNf(descriptor, definition, instance.node_id), instance.driver);
+  const cost = costOnCore(configuredNf(descriptor, definition, instance.node_id), instance.driver, instance.board);
   const board = boards.find(({ id }) => id === instance.board?.board);
   if (!board) return cost;
   const slot_us = slotTimeUs(boardImplementation(descriptor)!, definition.traffic_class.packet_bytes, board.clock_mhz);

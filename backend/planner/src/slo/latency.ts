@@ -5,6 +5,7 @@ import {
   crossesServers,
   type GraphEdge,
   type Infrastructure,
+  isAtSwitch,
   type MergeNode,
 } from '@orrery/contract';
 import { indexDescriptors } from '../check/attributes.js';
@@ -14,6 +15,8 @@ import { grouped } from '../grouped.js';
 import { inOrder, type PlacedNode } from '../igraph/graph.js';
 import { partOf } from '../igraph/parts.js';
 import { cyclesPerPacket } from '../igraph/sizing.js';
+import { linkedSlots } from '../slot-links.js';
+import { beforeFirstEngine, isFromHosts } from './before-engine.js';
 import { costOfNode, reassemblies } from './instance-cost.js';
 import { later, type Moments, minus, mixture, NO_TIME, plus } from './moments.js';
 import { type Overheads, overheadsOf, type Spread } from './overhead.js';
@@ -41,18 +44,20 @@ export function latencyOf(
   );
   const nodes = new Map(part.nodes.map((node) => [node.id, node]));
   const entering = grouped(edges, ({ to }) => to);
+  const unseen = beforeFirstEngine(part);
   const busy = coreUse(input.graph);
   const work = workOf(input, definition, busy);
   /** When packets leave each node, since they met the first engine. */
   const left = new Map<string, Moments>();
   const arrival = (edge: GraphEdge): Moments => {
     const { from, to, from_server, to_server } = edge;
-    const over = from_server === null || crossesServers(edge);
-    const there = over ? (nodes.get(to) as PlacedNode) : null;
-    const wake = there ? wakeUp(busy.get(coreKey(there))!, overheads.entry(there.server)) : NO_TIME;
-    const hop = crossesServers(edge)
-      ? hopTime(linkDelay(input.infrastructure, from_server!, to_server), overheads.hop)
-      : NO_TIME;
+    const enters = isFromHosts(edge, unseen);
+    const there = enters || crossesServers(edge) ? (nodes.get(to) as PlacedNode) : null;
+    const wake = there && !inSlot(there) ? wakeUp(busy.get(coreKey(there))!, overheads.entry(there.server)) : NO_TIME;
+    const hop =
+      !enters && crossesServers(edge)
+        ? hopTime(linkDelay(input.infrastructure, from_server!, to_server), overheads.hop)
+        : NO_TIME;
     const before = from === null ? NO_TIME : left.get(from)!;
     return plus(plus(before, wake), hop);
   };
@@ -64,7 +69,7 @@ export function latencyOf(
     if (!those) continue;
     const arrived = node.kind === 'merge' ? merged(node, those) : mixed(those);
     if (node.kind === 'exit') return arrived;
-    left.set(id, plus(arrived, work(node)));
+    left.set(id, unseen.has(id) ? NO_TIME : plus(arrived, work(node)));
   }
   return NO_TIME;
 
@@ -130,7 +135,13 @@ export function hopDelay(infrastructure: Infrastructure, from: string, to: strin
 
 function linkDelay(infrastructure: Infrastructure, from: string, to: string): number {
   const delays = delaysByNode(infrastructure);
-  return (delays.get(from) ?? 0) + (delays.get(to) ?? 0);
+  const slots = linkedSlots(infrastructure);
+  const out = slots.get(from)?.far.link.delay_us ?? delays.get(from) ?? 0;
+  return out + (slots.get(to)?.near.link.delay_us ?? delays.get(to) ?? 0);
+}
+
+function inSlot(node: PlacedNode): boolean {
+  return node.kind === 'nf' && isAtSwitch(node);
 }
 
 const KNOWN_DELAYS = new WeakMap<Infrastructure, ReadonlyMap<string, number>>();

@@ -1,3 +1,4 @@
+import { isAtSwitch } from '@orrery/contract';
 import { boardHosts, slotRateBps } from '../accelerator/slot-rate.js';
 import { indexDescriptors } from '../check/attributes.js';
 import { chainsById } from '../check/chains-by-id.js';
@@ -5,6 +6,7 @@ import { boardImplementation } from '../check/implementation.js';
 import type { Path } from '../check/paths.js';
 import { placedNodes } from '../igraph/graph.js';
 import { pgraphNodeId } from '../igraph/pgraph.js';
+import { linkedSlots } from '../slot-links.js';
 import { coreKey, type PlacedInput } from './placed.js';
 
 /** The subject: a chain, or one of its classes with its rate. */
@@ -77,8 +79,13 @@ function loadsOf(input: PlacedInput): Loads {
   const all = new Map<string, number>();
   const byChain = new Map<string, Use[]>();
   const nodes = placedNodes(input.graph);
-  const capacity = new Map(input.bins.map(({ id, link_bps }) => [id, link_bps]));
-  const hosts = boardHosts(input.bins);
+  const into = new Map(input.bins.map(({ id, link_bps }) => [id, link_bps]));
+  const outOf = new Map(into);
+  for (const [place, { near, far }] of linkedSlots(input.infrastructure)) {
+    into.set(place, near.link.bandwidth_bps);
+    outOf.set(place, far.link.bandwidth_bps);
+  }
+  const hosts = boardHosts(input.bins, input.infrastructure);
   const boards = new Map(input.infrastructure.boards.map((board) => [board.id, board]));
   const catalogue = indexDescriptors(input.descriptors);
   const packetBytes = new Map(
@@ -98,7 +105,7 @@ function loadsOf(input: PlacedInput): Loads {
   );
   for (const node of nodes) {
     const of = owner.get(node.id)!;
-    add(node.chain_id, `core ${coreKey(node)}`, node.core_share, of);
+    if (node.kind !== 'nf' || !isAtSwitch(node)) add(node.chain_id, `core ${coreKey(node)}`, node.core_share, of);
     if (node.kind !== 'nf' || !node.board) continue;
     const { board, slot } = node.board;
     const module = boardImplementation(catalogue.get(node.nf)!)!;
@@ -109,8 +116,8 @@ function loadsOf(input: PlacedInput): Loads {
     const leaves = !owner.has(to);
     if (!leaves && from_server === to_server) continue;
     const of = pgraph_edge === null ? owner.get(from ?? to)! : { edge: pgraph_edge };
-    if (from_server !== null) add(chain_id, `link out of ${from_server}`, rate_bps / capacity.get(from_server)!, of);
-    if (!leaves) add(chain_id, `link into ${to_server}`, rate_bps / capacity.get(to_server)!, of);
+    if (from_server !== null) add(chain_id, `link out of ${from_server}`, rate_bps / outOf.get(from_server)!, of);
+    if (!leaves) add(chain_id, `link into ${to_server}`, rate_bps / into.get(to_server)!, of);
   }
   const loads = {
     all,

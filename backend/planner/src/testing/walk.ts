@@ -1,4 +1,15 @@
-import type { ChainDefinition, FlowRange, InstanceSpec, ModuleSpec, NfDescriptor, Plan } from '@orrery/contract';
+import {
+  type ChainDefinition,
+  type FlowRange,
+  type InstanceSpec,
+  isAtSwitch,
+  type ModuleSpec,
+  type NfDescriptor,
+  type NodeSpec,
+  nfInstances,
+  type Plan,
+  slotPlace,
+} from '@orrery/contract';
 import { flowHash, matchesResolved, matchesTerm, type Packet, packet } from './packets.js';
 
 const ENGINE = 1;
@@ -66,6 +77,8 @@ export function walkPlan(plan: Plan, host: string, start: Packet, verdicts: Verd
     if (matching.length > 1) throw new Error(`two outputs of ${node.id} take one packet`);
     const [output] = matching;
     if (!output) return { passed, end: 'dropped', crossings, packet: it };
+    if (isInstance(node) && isAtSwitch(node) && output.targets.length > 1)
+      throw new Error(`the slot of ${node.id} would have to share out flows`);
     const { to } = pick(output.targets, output.targets.length > 1 ? flowHash(it, output.key, ENGINE) : 0);
     if (to.kind === 'exit') {
       if (
@@ -75,6 +88,7 @@ export function walkPlan(plan: Plan, host: string, start: Packet, verdicts: Verd
       return { passed, end: 'exit', crossings, packet: it };
     }
     if (to.kind === 'instance') {
+      if (isInstance(node) && isAtSwitch(node)) throw new Error(`${node.id} has no engine beside it`);
       node = nodeAt(plan, server, to.instance_id);
       continue;
     }
@@ -106,8 +120,14 @@ function isInstance(node: Node): node is InstanceSpec {
   return 'nf' in node;
 }
 
+/** What the server is told, or for a slot at a switch the server whose agent drives it. */
+function specOf({ nodes, graph }: Plan, place: string): NodeSpec | undefined {
+  const inSlot = nfInstances(graph).find((it) => isAtSwitch(it) && slotPlace(it.board!) === place);
+  return nodes[inSlot?.server ?? place];
+}
+
 function nodeAt(plan: Plan, server: string, id: string): Node {
-  const { instances, modules = [] } = plan.nodes[server]!;
+  const { instances, modules = [] } = specOf(plan, server)!;
   const node = [...instances, ...modules].find((it) => it.id === id);
   if (!node) throw new Error(`${id} is not on ${server}`);
   if (!('nf' in node) && node.kind !== 'queue') throw new Error(`${id} is a ${node.kind}`);
@@ -115,7 +135,7 @@ function nodeAt(plan: Plan, server: string, id: string): Node {
 }
 
 function arrive(plan: Plan, server: string, hop: number, direction: 'forward' | 'return') {
-  const found = plan.nodes[server]?.hops.filter((it) => it.hop === hop && it.direction === direction) ?? [];
+  const found = specOf(plan, server)?.hops.filter((it) => it.hop === hop && it.direction === direction) ?? [];
   if (found.length !== 1) throw new Error(`${server} knows hop ${hop} ${found.length} times`);
   return { server, node: nodeAt(plan, server, found[0]!.instance_id) };
 }

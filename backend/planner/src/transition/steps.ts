@@ -22,17 +22,18 @@ type Step = Omit<PlanStep, 'ordinal'>;
 const NOTHING: Desired = { nodes: {}, fabric: { generation: 0, rules: [] } };
 
 /**
- * The changes of each phase, one step per node or fabric, in order; restricted to the given servers. `moved`: modules that
+ * The changes of each phase, one step per node or fabric, in order; restricted to the given servers. `slots`: places at switches that exist. `moved`: modules that
  * leave their core under their id; the step that takes one from there interrupts its chain.
  */
 export function stepsBetween(
   base: Desired | null,
   next: Desired,
   servers: readonly string[],
+  slots: readonly string[] = [],
   abandoned: ReadonlySet<string> = new Set(),
   moved: ReadonlySet<string> = new Set(),
 ): PlanStep[] {
-  const present = new Set(servers);
+  const present = new Set([...servers, ...slots]);
   let { nodes, fabric } = base ?? NOTHING;
   const steps: Step[] = [];
   for (const phase of PHASES) {

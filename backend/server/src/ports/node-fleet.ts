@@ -31,6 +31,8 @@ export type CallMethod = AgentMethod;
 export interface NodeFleet {
   statuses(): NodeStatus[];
   status(node: string): NodeStatus | undefined;
+  /** Whether the infrastructure has the server, or the slot at a switch, to which packets are led. */
+  hasPlace(place: string): boolean;
   /** The agent's last report; null: none. */
   observed(node: string): Observed | null;
   /** Whether its agent has been heard lately; one whose process has just ended counts, so that it may be started anew. */

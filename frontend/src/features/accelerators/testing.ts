@@ -12,6 +12,7 @@ export function boardWith(change: Partial<Accelerator> & Pick<Accelerator, 'id'>
     title: change.id,
     origin: 'twin',
     server: 'server-1',
+    switches: [],
     device: 'DE5-Net',
     clock_mhz: 200,
     bandwidth_bps: 1e9,

@@ -317,6 +317,12 @@ class BoardNode(BaseModel):
     title: Annotated[str | None, Field(max_length=60)] = None
     origin: Origin
     server: Annotated[Name, Field(description="the server whose agent drives it")]
+    attached: Annotated[
+        Literal["server", "switch"],
+        Field(
+            description="`server`: the engine of its server passes packets to it; `switch`: its ports hang on a switch"
+        ),
+    ] = "server"
     profile: Annotated[
         Name,
         Field(

@@ -25,7 +25,7 @@ export function chainsOver(
   });
 }
 
-/** To the chain's servers, from hosts and from its other servers. */
+/** To the chain's servers and slots at switches, from hosts and from others of these. */
 function waysIn(rules: readonly FabricRule[], infrastructure: Infrastructure): Way[] {
   return rules.flatMap((rule) => {
     const hosts = rule.kind === 'classify' || rule.kind === 'return' ? sourcesOf(rule, infrastructure) : [];
@@ -79,8 +79,8 @@ function crossed(places: ReadonlyMap<string, SwitchPlace>, { from, to }: Way): s
   return path;
 }
 
-function isAt({ attached, dataPlanes }: SwitchPlace, node: string): boolean {
-  return dataPlanes.has(node) || attached.some(({ endpoint }) => endpoint.node === node);
+function isAt({ attached, senders }: SwitchPlace, node: string): boolean {
+  return senders.has(node) || attached.some(({ endpoint }) => endpoint.node === node);
 }
 
 function portTowards({ towards, attached, distant }: SwitchPlace, node: string): string | undefined {

@@ -1,6 +1,7 @@
 import type { Constraint, FabricRule, Infrastructure, SwitchAbilities, SwitchSpec } from '@orrery/contract';
 import { SWITCH_TABLES } from '@orrery/contract';
 import { type Budget, requireTime } from '../../budget.js';
+import { linkedSlots } from '../../slot-links.js';
 import { ASSUMED_ABILITIES } from './abilities.js';
 import { availableEntries } from './available-entries.js';
 import { Inability, Shortage } from './match.js';
@@ -29,7 +30,7 @@ export interface LoweredFabric {
 }
 
 /**
- * The exact entries of every switch, for the rules and for forwarding between hosts. A hop or return to a removed server has
+ * The exact entries of every switch, for the rules and for forwarding between hosts. A hop or return to a removed server or slot has
  * none. Errors: `OutOfTime`.
  */
 export function lowerFabric(
@@ -127,8 +128,12 @@ function overfull(entries: SwitchSpec['entries'], reserved: number, configured: 
   return limits.filter(({ needed, available }) => needed > available);
 }
 
-function namesOf({ hosts, servers }: Infrastructure) {
-  return { host: new Set(hosts.map(({ id }) => id)), server: new Set(servers.map(({ id }) => id)) };
+function namesOf(infrastructure: Infrastructure) {
+  const { hosts, servers } = infrastructure;
+  return {
+    host: new Set(hosts.map(({ id }) => id)),
+    server: new Set([...servers.map(({ id }) => id), ...linkedSlots(infrastructure).keys()]),
+  };
 }
 
 function unknownName({ from_hosts, targets }: FabricRule, known: ReturnType<typeof namesOf>): string | null {

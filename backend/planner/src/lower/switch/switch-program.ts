@@ -78,6 +78,7 @@ const KNOWN_FORWARDING = new WeakMap<
  *   time that engines read from the source MAC.
  * - A server's data plane and another switch: packets tagged with a hop that they have reason to send, which go to that
  *   hop's server, also back through the port they came from; and packets to the gateway, which left a chain or cross.
+ * - A slot of a board: packets tagged with a hop that its shell has reason to write, and nothing else.
  *
  * A class that fails closed has its `guard` in `route`, behind all that steers: losing an entry of either table lets no
  * packet of the class pass. Fragments that may be of a class with a term on a port, which only its ports would tell, are
@@ -315,12 +316,12 @@ export class SwitchContent {
     }
   }
 
-  /** At the ports at which the tag can arrive: of attached servers that send it, and towards other switches. */
+  /** At the ports at which the tag can arrive: of attached servers and slots that send it, and towards other switches. */
   private hopClaims({ hop, targets, from_servers }: FabricRule): Claim[] {
-    const { dataPlanes, transit } = this.place;
+    const { senders, transit } = this.place;
     const [target] = targets;
     if (hop === null || !target || this.portOf(target) === undefined) return [];
-    const ports = [...from_servers.flatMap((id) => dataPlanes.get(id) ?? []), ...(transit.get(target.server) ?? [])];
+    const ports = [...from_servers.flatMap((id) => senders.get(id) ?? []), ...(transit.get(target.server) ?? [])];
     return this.tagClaims(hop, ports);
   }
 

@@ -2,6 +2,7 @@ import type { Constraint, FabricRule, FabricSpec, Infrastructure, Plan, PlannedC
 import type { Budget } from '../../budget.js';
 import { WHOLE_RANGE } from '../../igraph/flow-range.js';
 import type { Recall } from '../../recall.js';
+import { linkedSlots } from '../../slot-links.js';
 import { fabricIn } from '../../transition/phases.js';
 import type { MetadataLayout } from '../metadata.js';
 import { classMatches, guardRules, PRIORITY } from '../steering.js';
@@ -91,14 +92,14 @@ export function tableUse(
   planned: FabricSpec,
   time: Pick<Budget, 'expired'> = {},
 ): { readonly tables: Plan['tables']; readonly conflicts: readonly Constraint[] } {
-  const servers = new Set(infrastructure.servers.map(({ id }) => id));
+  const places = new Set([...infrastructure.servers.map(({ id }) => id), ...linkedSlots(infrastructure).keys()]);
   const after = lowerFabric(infrastructure, abilities, planned.rules, time);
   const between = before
     ? (['extend', 'steer'] as const).map((phase) =>
         lowerFabric(
           infrastructure,
           phase === 'extend' ? abilitiesBefore : abilities,
-          fabricIn(phase, before, planned, (id) => servers.has(id)).rules,
+          fabricIn(phase, before, planned, (id) => places.has(id)).rules,
           time,
         ),
       )

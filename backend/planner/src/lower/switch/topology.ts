@@ -1,4 +1,5 @@
 import type { Infrastructure, SwitchPort } from '@orrery/contract';
+import { linkedSlots } from '../../slot-links.js';
 import { interfacesOf } from '../node-interfaces.js';
 
 /** An interface that packets are forwarded to by address: of a host, or of a server outside its data plane. */
@@ -18,11 +19,13 @@ export interface SwitchPlace {
   readonly attached: readonly { readonly port: string; readonly endpoint: Endpoint }[];
   /** What is reached through other switches, with the port towards it. */
   readonly distant: readonly { readonly port: string; readonly endpoint: Endpoint }[];
-  /** By server: the port that leads to its data plane. */
+  /** By server, or slot at a switch: the port that leads to its data plane, or to its near port. */
   readonly towards: ReadonlyMap<string, string>;
   /** By server whose data plane is attached here: its port. */
   readonly dataPlanes: ReadonlyMap<string, string>;
-  /** By server: the ports at which packets to its data plane come from other switches. */
+  /** By server as `dataPlanes`, or slot whose far port hangs here: the port at which its tagged packets come. */
+  readonly senders: ReadonlyMap<string, string>;
+  /** By server or slot: the ports at which packets to it come from other switches. */
   readonly transit: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -52,6 +55,7 @@ function foundPlaces(infrastructure: Infrastructure): SwitchPlace[] {
     ...servers.map(({ id }) => [id, 'server'] as const),
     ...hosts.map(({ id }) => [id, 'host'] as const),
     ...switches.map(({ id }) => [id, 'switch'] as const),
+    ...infrastructure.boards.filter(({ attached }) => attached === 'switch').map(({ id }) => [id, 'board'] as const),
   ]);
   const ports = new Map(switches.map(({ id }) => [id, portsOf(id, infrastructure, roles)]));
   const onwards = waysBetween(ports);
@@ -61,9 +65,12 @@ function foundPlaces(infrastructure: Infrastructure): SwitchPlace[] {
     const found = interfacesOf(server, infrastructure).find(({ port }) => port === server.nics[0]!.name);
     return found && ports.has(found.peer.node) ? [{ id: server.id, at: found.peer.node, port: found.peer.port }] : [];
   });
+  const slots = [...linkedSlots(infrastructure)];
+  const entered = slots.map(([id, { near }]) => ({ id, at: near.peer.node, port: near.peer.port }));
+  const left = slots.map(([id, { far }]) => ({ id, at: far.peer.node, port: far.peer.port }));
   const towards = new Map(
     switches.map(({ id }) => {
-      const reached = dataPlanes.flatMap(({ id: server, ...attachment }) => {
+      const reached = [...dataPlanes, ...entered].flatMap(({ id: server, ...attachment }) => {
         const port = leading(id, attachment);
         return port === undefined ? [] : [[server, port] as const];
       });
@@ -85,10 +92,15 @@ function foundPlaces(infrastructure: Infrastructure): SwitchPlace[] {
       attached: which(true),
       distant: which(false),
       towards: towards.get(id)!,
-      dataPlanes: new Map(dataPlanes.filter(({ at }) => at === id).map((server) => [server.id, server.port])),
+      dataPlanes: portsAt(id, dataPlanes),
+      senders: portsAt(id, [...dataPlanes, ...left]),
       transit: transit.get(id) ?? new Map(),
     };
   });
+}
+
+function portsAt(id: string, all: readonly (Attachment & { readonly id: string })[]): ReadonlyMap<string, string> {
+  return new Map(all.filter(({ at }) => at === id).map((each) => [each.id, each.port]));
 }
 
 function endpointsOf(infrastructure: Infrastructure): (Attachment & { readonly endpoint: Endpoint })[] {
@@ -120,7 +132,7 @@ function portsOf(id: string, { links }: Infrastructure, roles: ReadonlyMap<strin
   );
 }
 
-/** By switch and server: the ports at which other switches hand over packets to the server's data plane. */
+/** By switch, and server or slot: the ports at which other switches hand over packets to it. */
 function transitPorts(
   { links }: Infrastructure,
   towards: ReadonlyMap<string, ReadonlyMap<string, string>>,

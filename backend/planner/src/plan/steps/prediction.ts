@@ -5,6 +5,7 @@ import { placedNodes } from '../../igraph/graph.js';
 import { switchInstances } from '../../offload/switch-instances.js';
 import { binsOf } from '../../placement/problem.js';
 import { hopelessObjectives } from '../../slo/hopeless.js';
+import { linkedSlots } from '../../slot-links.js';
 import { diffOf } from '../../transition/diff.js';
 import { withDriverSteps } from '../../transition/driver-steps.js';
 import { movedJoints } from '../../transition/joints.js';
@@ -54,13 +55,14 @@ export function predictPlan(draft: LoweredDraft): Plan {
   );
   requireTime(budget);
   const servers = infrastructure.servers.map(({ id }) => id);
+  const slots = [...linkedSlots(infrastructure).keys()];
   const abandoned = abandonedBy(input, graph);
   const instances = nfInstances(graph);
   const migrations = migrationsBetween(base, instances, descriptors);
   const switched = switchInstances(draft);
   const splits = plannedSplits(graph, chains, descriptors);
   const moved = new Set(movedJoints(base, graph));
-  const steps = stepsBetween(base, { nodes, fabric }, servers, new Set(abandoned), moved);
+  const steps = stepsBetween(base, { nodes, fabric }, servers, slots, new Set(abandoned), moved);
   return {
     ...header(input),
     feasible: true,

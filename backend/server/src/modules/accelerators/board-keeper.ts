@@ -5,6 +5,7 @@ import {
   type AcceleratorSlot,
   type BoardNode,
   type FieldError,
+  type Infrastructure,
   type LoadResult,
   nfInstances,
   type ObservedBoard,
@@ -112,6 +113,7 @@ export class BoardKeeper implements BoardView, OnModuleInit {
       title: board.title ?? id,
       origin: board.origin,
       server,
+      switches: switchesOf(board, this.infrastructure.current.infrastructure),
       device: board.device,
       clock_mhz: board.clock_mhz,
       bandwidth_bps: board.bandwidth_bps,
@@ -237,4 +239,11 @@ function unknownSlot(slot: number): ObservedSlot {
 /** A slot as its agent last reported it, with unknown state. */
 function unseen(slot: ObservedSlot): ObservedSlot {
   return { ...slot, state: 'unknown', load: null, reloads: false, detail: null };
+}
+
+/** The switches at which the ports of a board hang; none beside an engine. */
+function switchesOf({ id, attached }: BoardNode, { links }: Infrastructure): string[] {
+  if (attached !== 'switch') return [];
+  const peers = links.flatMap(({ a, b }) => (a.node === id ? b.node : b.node === id ? a.node : []));
+  return [...new Set(peers)];
 }

@@ -21,6 +21,7 @@ const UP_1 = link('u-1', 'leaf-1', 'spine-1');
 const UP_2 = link('u-2', 'leaf-2', 'spine-1');
 const SPARE_UP = link('u-3', 'leaf-2', 'spine-2');
 const FABRIC = {
+  boards: [],
   switches: ['leaf-1', 'leaf-2', 'spine-1', 'spine-2'].map((id) => ({ id })),
   servers: ['server-1', 'server-2'].map((id) => ({ id, nics: [{ name: `to-leaf-${id.at(-1)}` }], addresses: [] })),
   hosts: [],

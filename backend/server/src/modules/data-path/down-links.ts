@@ -1,5 +1,11 @@
 import { BlockList, isIP } from 'node:net';
-import type { Infrastructure, LinkSample, ObservedSwitch, PlannedChain } from '@orrery/contract';
+import {
+  type Infrastructure,
+  type LinkSample,
+  type ObservedSwitch,
+  type PlannedChain,
+  slotPlace,
+} from '@orrery/contract';
 import { switchPlaces } from '@orrery/planner';
 import type { PathTrouble } from '../../ports/data-path.js';
 import type { Section } from './sections.js';
@@ -27,9 +33,17 @@ export function causeOf(
   if (down.length === 0) return null;
   const { servers, way } = section;
   return (
-    down.find(({ a, b }) => servers.includes(a.node) || servers.includes(b.node)) ??
+    down.find(({ a, b }) => isAmong(servers, a) || isAmong(servers, b)) ??
     linksOn(way, infrastructure).find((each) => down.includes(each)) ??
     null
+  );
+}
+
+/** Whether the end of a link is at one of the servers, hosts or slots at switches. */
+function isAmong(places: readonly string[], { node, port }: Link['a']): boolean {
+  const slot = /^(?:near|far)(\d+)$/.exec(port)?.[1];
+  return (
+    places.includes(node) || (slot !== undefined && places.includes(slotPlace({ board: node, slot: Number(slot) })))
   );
 }
 
@@ -40,7 +54,7 @@ function linksOn({ from, to }: Section['way'], infrastructure: Infrastructure): 
     { link, near: link.a, far: link.b },
     { link, near: link.b, far: link.a },
   ]);
-  const entries = ends.flatMap(({ near, far }) => (from.includes(near.node) && places.has(far.node) ? far.node : []));
+  const entries = ends.flatMap(({ near, far }) => (isAmong(from, near) && places.has(far.node) ? far.node : []));
   const trunks = ends.filter(({ near, far }) => places.has(near.node) && places.has(far.node));
   const found = new Set<Link>();
   for (const server of to) {

@@ -3,8 +3,10 @@ import {
   type GraphEdge,
   type GraphNode,
   type Infrastructure,
+  isAtSwitch,
   type Plan,
   sampleKey,
+  slotPlace,
 } from '@orrery/contract';
 import { grouped } from '@orrery/planner';
 import { type Step, stepsOf } from './steps.js';
@@ -18,9 +20,9 @@ export interface Section {
   readonly nodes: readonly string[];
   /** What does not arrive may have been dropped on purpose, and nothing counts that. */
   readonly mayRefuse: boolean;
-  /** Servers at its ends, or of the whole chain. */
+  /** Servers, and slots at switches, at its ends, or of the whole chain. */
   readonly servers: readonly string[];
-  /** Where its packets enter the fabric, hosts or a server, and the servers that they go to. */
+  /** Where its packets enter the fabric, hosts or one of these, and those that they go to. */
   readonly way: { readonly from: readonly string[]; readonly to: readonly string[] };
   readonly from: { readonly label: string; readonly passes: readonly string[] };
   /** `servers`: those whose agents report what it receives. */
@@ -69,7 +71,7 @@ export function sectionsOf(
     const next = wiring.after(HOSTS).filter((node) => node.chain_id === chain_id);
     const hosts = [...new Set((rules.get(chain_id) ?? []).flatMap(({ from_hosts }) => from_hosts))];
     const from = { label: 'the switch', passes };
-    return hop(chain_id, HOSTS, from, next, hosts, serversOf(next));
+    return hop(chain_id, HOSTS, from, next, hosts, agentsOf(next));
   });
   const hops = graph.nodes.flatMap((node): Section[] => {
     if (node.kind === 'exit') return [];
@@ -79,21 +81,23 @@ export function sectionsOf(
     const key = node.kind === 'mirror' ? takenKey(node) : passedKey(node);
     const from = { label: labelOf(node), passes: [key] };
     return wiring.waysOut(node).map((next) => {
-      const servers = serversOf([node, ...next]);
       // It reaches the exit on its own server.
-      const heard = next.some(({ kind }) => kind === 'exit') ? servers : serversOf(next);
-      return { ...hop(node.chain_id, node.id, from, next, [node.server], heard), servers };
+      const heard = agentsOf(next.some(({ kind }) => kind === 'exit') ? [node, ...next] : next);
+      return {
+        ...hop(node.chain_id, node.id, from, next, placesOf([node]), heard),
+        servers: placesOf([node, ...next]),
+      };
     });
   });
   const steps = [...stepsOf(graph).values()].map((step) => ofStep(step, graph, wiring, countsRefusals));
   const whole = entries.map(({ chain_id, way, from }): Section => {
     const own = graph.nodes.filter((node) => node.chain_id === chain_id);
-    const servers = serversOf(own);
+    const servers = placesOf(own);
     const isLeft = own.some((node) => node.kind === 'exit' && node.direction === 'forward');
     // A packet that an NF has answered goes no further; what the NF passes on includes its answers.
     const answered = own.flatMap((node) => (node.kind === 'nf' && answers(node.nf) ? [passedKey(node)] : []));
     const receives = isLeft ? [sampleKey('chain', chain_id, 'pps'), refusedKey(chain_id), ...answered] : [];
-    const to = { label: 'the exit', receives, servers };
+    const to = { label: 'the exit', receives, servers: agentsOf(own) };
     const ends = { from: [...way.from, ...servers], to: servers };
     const nodes = [HOSTS, ...own.map(({ id }) => id)];
     const mayRefuse = !countsRefusals(chain_id);
@@ -154,7 +158,7 @@ function hop(
   enters: readonly string[],
   heard: readonly string[],
 ): Section {
-  const servers = serversOf(next);
+  const servers = placesOf(next);
   const nodes = [id, ...next.map((node) => node.id)];
   const way = { from: enters, to: servers };
   return { chain_id, scope: 'hop', nodes, mayRefuse: false, servers, way, from, to: endOf(chain_id, next, heard) };
@@ -180,19 +184,29 @@ function ofStep(
     scope: 'step',
     nodes: [...new Set([mirror, ...nfs, ...inside, ...last, merge].map(({ id }) => id))],
     mayRefuse: !countsRefusals(chain_id),
-    servers: serversOf([...across, merge]),
-    way: { from: serversOf(last), to: [merge.server] },
+    servers: placesOf([...across, merge]),
+    way: { from: placesOf(last), to: [merge.server] },
     from: { label: suspects.map(labelOf).join(' or '), passes: [takenKey(mirror)] },
     to: {
       label: labelOf(merge),
       receives: [passedKey(merge), refusedKey(merge.id)],
-      servers: serversOf([...nfs, merge]),
+      servers: agentsOf([...nfs, merge]),
     },
   };
 }
 
-function serversOf(nodes: readonly GraphNode[]): string[] {
+/** The servers whose agents report what the nodes count. */
+function agentsOf(nodes: readonly GraphNode[]): string[] {
   return [...new Set(nodes.flatMap((node) => (node.kind === 'exit' ? [] : node.server)))];
+}
+
+/** Where the packets of the nodes go. */
+function placesOf(nodes: readonly GraphNode[]): string[] {
+  return [...new Set(nodes.flatMap((node) => (node.kind === 'exit' ? [] : placeOf(node))))];
+}
+
+function placeOf(node: CountingNode): string {
+  return node.kind === 'nf' && isAtSwitch(node) ? slotPlace(node.board!) : node.server;
 }
 
 function endOf(chainId: string, nodes: readonly GraphNode[], servers: readonly string[]): Section['to'] {
@@ -202,5 +216,5 @@ function endOf(chainId: string, nodes: readonly GraphNode[], servers: readonly s
 
 /** How a node is named where it loses packets. */
 export function labelOf(node: GraphNode): string {
-  return node.kind === 'exit' ? 'the exit' : `${node.id} (${node.server})`;
+  return node.kind === 'exit' ? 'the exit' : `${node.id} (${placeOf(node)})`;
 }

@@ -207,7 +207,13 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       return [{ what: `${node}: ${observed.error ?? 'failed'}`, isExpected: false }];
     if (observed.engine === 'failed') return [{ what: `${node}: its engine failed`, isExpected: false }];
     if (observed.engine === 'unresponsive') return [{ what: `${node}: its engine does not answer`, isExpected: false }];
-    const isTold = (what: string) => downEnds.some((end) => end.node === node && what === linkDownTrouble(end.port));
+    // Of a board at a switch its agent tells with the board's name.
+    const isTold = (what: string) =>
+      downEnds.some(
+        (end) =>
+          (end.node === node && what === linkDownTrouble(end.port)) ||
+          what === linkDownTrouble(`${end.node} ${end.port}`),
+      );
     const troubles = observed.troubles.flatMap((what) =>
       isTold(what) ? [] : { what: `${node}: ${what}`, isExpected: false },
     );

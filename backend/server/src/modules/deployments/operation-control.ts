@@ -60,7 +60,7 @@ export class OperationControl {
     const nowMs = Date.now();
     if (this.state.desired.operation_id !== operation.id)
       return ending(this.state, operation, { state: 'ROLLED_BACK', why, by }, nowMs);
-    const exists = (server: string) => this.fleet.status(server) !== undefined;
+    const exists = (place: string) => this.fleet.hasPlace(place);
     return retreating(this.state, exists, operation, { ends: 'ROLLED_BACK', why, waiting_for: [] }, nowMs, by);
   }
 

@@ -422,7 +422,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     return this.state.operation(head.operation.id) ?? head.operation;
   }
 
-  private readonly exists = (server: string): boolean => this.fleet.status(server) !== undefined;
+  private readonly exists = (place: string): boolean => this.fleet.hasPlace(place);
 }
 
 function phaseAfter(phase: Phase): Phase {

@@ -1,7 +1,8 @@
 import type { FieldError, Infrastructure } from '@orrery/contract';
 import { addressErrors } from './validate-addresses.js';
+import { boardLinkErrors, portsOf } from './validate-board-links.js';
 
-/** Checks beyond the schema: ids are unique, and links join existing, free ports. */
+/** Checks beyond the schema: ids are unique, links join existing, free ports, and boards at switches have theirs. */
 export function infrastructureErrors(infrastructure: Infrastructure): FieldError[] {
   const errors: FieldError[] = [];
   const nodes = new Map<string, { ports: ReadonlySet<string> | null; free: number }>();
@@ -29,12 +30,20 @@ export function infrastructureErrors(infrastructure: Infrastructure): FieldError
       report(`/hosts/${index}/mac`, `is also used by ${infrastructure.hosts[first]!.id}`, 'duplicate-id');
   });
 
-  infrastructure.boards.forEach(({ id }, index) => {
+  const beside = new Set<string>();
+  infrastructure.boards.forEach((board, index) => {
+    const { id, attached } = board;
+    if (attached === 'switch') {
+      const ports = new Set(portsOf(board));
+      addNode(`/boards/${index}`, id, ports, ports.size);
+    } else beside.add(id);
     if (id === 'container') report(`/boards/${index}/id`, 'is reserved for instances in containers', 'reserved');
-    if (infrastructure.boards.findIndex((other) => other.id === id) !== index)
+    const first = infrastructure.boards.findIndex((other) => other.id === id);
+    if (first !== index && attached !== 'switch')
       report(`/boards/${index}/id`, `"${id}" is used twice`, 'duplicate-id');
   });
 
+  const hung = new Set(infrastructure.boards.flatMap(({ id, attached }) => (attached === 'switch' ? [id] : [])));
   const links = new Set<string>();
   const used = new Set<string>();
   infrastructure.links.forEach((link, index) => {
@@ -48,10 +57,13 @@ export function infrastructureErrors(infrastructure: Infrastructure): FieldError
       const { node: id, port } = link[end];
       const pointer = `/links/${index}/${end}`;
       const node = nodes.get(id);
-      if (!node) {
+      if (!node && beside.has(id)) {
+        report(`${pointer}/node`, `${id} is attached to its server, so it has no link`, 'attached-to-server');
+      } else if (!node) {
         report(`${pointer}/node`, `there is no node "${id}"`, 'unknown-node');
       } else if (node.ports && !node.ports.has(port)) {
-        report(`${pointer}/port`, `${id} has no NIC "${port}"`, 'unknown-port');
+        const what = hung.has(id) ? `port "${port}": its ports are ${[...node.ports].join(', ')}` : `NIC "${port}"`;
+        report(`${pointer}/port`, `${id} has no ${what}`, 'unknown-port');
       } else if (used.has(`${id} ${port}`)) {
         report(`${pointer}/port`, `port "${port}" of ${id} already has a link`, 'port-in-use');
       } else {
@@ -60,5 +72,5 @@ export function infrastructureErrors(infrastructure: Infrastructure): FieldError
       }
     }
   });
-  return [...errors, ...addressErrors(infrastructure)];
+  return [...errors, ...boardLinkErrors(infrastructure), ...addressErrors(infrastructure)];
 }

@@ -22,6 +22,7 @@ import {
   type SwitchDescription,
   type SwitchSpec,
 } from '@orrery/contract';
+import { linkedSlots } from '@orrery/planner';
 import type { WebSocket } from 'ws';
 import { BoundedAudit } from '../../platform/audit.js';
 import { CONFIG, type Config } from '../../platform/config.js';
@@ -266,6 +267,10 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
       throw conflict(`${node} is emulated; the twin gives its agents new credentials whenever it starts them.`);
     await this.registry.revoke(node, actor);
     this.lose(node, `The credential of ${node} was revoked`, true);
+  }
+
+  hasPlace(place: string): boolean {
+    return this.status(place) !== undefined || linkedSlots(this.infrastructure.current.infrastructure).has(place);
   }
 
   /** Whether the infrastructure has the node: no other may join. */

@@ -74,7 +74,8 @@ export class Agent {
     const archives = new ImageArchives(options.images, shipped);
     this.processes = new ProcessDriver(programs, run_dir, this.emit, look);
     this.containers = new ContainerDriver({ ...options, programs, archives }, this.emit, look);
-    this.boards = new BoardDriver({ boards: boardsOf(options) }, this.emit, look);
+    const isLinkDown = (iface: string) => this.interfaces.isLinkDown(iface);
+    this.boards = new BoardDriver({ boards: boardsOf(options), isLinkDown }, this.emit, look);
     this.applications = new ApplicationDriver(node, state_dir, run_dir, this.emit, (seen) =>
       this.link.applications(seen),
     );
@@ -153,13 +154,13 @@ export class Agent {
     });
   }
 
-  /** The NIC, and the interfaces of slots that hold an instance. */
+  /** The NIC, and the interfaces of slots that hold an instance, also where they hang on a switch. */
   private get nodeInterfaces(): NodeInterface[] {
     const spec = this.reconciler.desired;
     if (!spec) return [];
     const { iface: name, mac } = spec.nic;
     const slots = [...this.boards.observe().values()].flatMap(({ ends }) => (ends ? [ends.near, ends.far] : []));
-    return [{ name, mac }, ...slots.map((iface) => ({ name: iface, mac: null }))];
+    return [{ name, mac }, ...slots.map((iface) => ({ name: iface, mac: null })), ...this.boards.portsAtSwitches];
   }
 
   private readonly emit: Emit = (event, subject, message, data) => {

@@ -11,6 +11,6 @@ export const processDigest = ({ nf, config, program }: InstanceSpec): string => 
 export const containerDigest = ({ nf, config, metadata, program, image }: InstanceSpec): string =>
   digestOf([nf, config, metadata, ...(program ? [program] : []), ...(image ? [image] : [])]);
 
-/** What the content of a slot is made from. */
-export const boardDigest = ({ nf, config, metadata, board }: InstanceSpec): string =>
-  digestOf([nf, config, metadata, board]);
+/** What the content of a slot is made from; at a switch also where frames go next, which its shell writes. */
+export const boardDigest = ({ nf, config, metadata, board, outputs, return_to }: InstanceSpec): string =>
+  digestOf([nf, config, metadata, board, ...(board?.attached === 'switch' ? [outputs, return_to] : [])]);

@@ -40,6 +40,8 @@ export interface HostedView extends RuntimeInstance {
 /** What a board driver runs for one instance. */
 export interface BoardInstance extends HostedView {
   place: SlotRef;
+  /** A switch leads packets to it, and no engine. */
+  atSwitch: boolean;
 }
 
 /** One batch of the unified VNFM calls (HYPER). `wiring` is the whole data plane, for the driver that runs it. */

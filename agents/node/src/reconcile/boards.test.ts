@@ -36,6 +36,7 @@ function runs(one: InstanceSpec, over: Partial<BoardInstance> = {}): [string, Bo
       detail: null,
       place: { board: place!.board, slot: place!.slot },
       ends: { near: `n${place!.slot}`, far: `f${place!.slot}` },
+      atSwitch: false,
       ...over,
     },
   ];

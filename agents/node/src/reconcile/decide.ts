@@ -1,4 +1,4 @@
-import type { InstanceSpec, NodeSpec, Observed } from '@orrery/contract';
+import { type InstanceSpec, isAtSwitch, type NodeSpec, type Observed } from '@orrery/contract';
 import { compile } from '../drivers/engine/compile.js';
 import { CompileError } from '../drivers/engine/compile-error.js';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
@@ -91,9 +91,20 @@ const hostsOf = ({ hosted, boards }: World): HostWorld[] => [...hosted, boards];
 
 function wire(spec: NodeSpec, world: World): Wiring {
   checkBoards(spec, world.boards);
-  const { graph, probes } = compile(spec, world.engine, endsOf(spec, hostsOf(world)));
+  const { graph, probes } = compile(engineSpec(spec), world.engine, endsOf(spec, hostsOf(world)));
   const instances = new Map(spec.instances.map((instance) => [instance.id, digestOf(instance)]));
   return { graph, probes, instances, digest: digestOf(graph) };
+}
+
+/** What the engine has to do with: instances in slots at switches are reached without it. */
+function engineSpec(spec: NodeSpec): NodeSpec {
+  const away = new Set(spec.instances.flatMap((instance) => (isAtSwitch(instance) ? [instance.id] : [])));
+  if (away.size === 0) return spec;
+  return {
+    ...spec,
+    instances: spec.instances.filter(({ id }) => !away.has(id)),
+    hops: spec.hops.filter(({ instance_id }) => !away.has(instance_id)),
+  };
 }
 
 function startSteps({ engine, now_ms }: World): { steps: Step[]; wait_ms: number | null } {
@@ -111,7 +122,7 @@ function allRun(spec: NodeSpec, world: World): boolean {
   return spec.instances.every((instance) => {
     if (instance.driver === 'engine') return true;
     const found = hostedOf(instance, world);
-    return found?.state === 'running' && found.ends !== null;
+    return found?.state === 'running' && (found.ends !== null || isAtSwitch(instance));
   });
 }
 
@@ -158,10 +169,11 @@ function instanceState(
   const { engine } = world;
   const { id, driver } = instance;
   if (failure?.instance_id === id) return { state: 'failed', detail: failure.message };
-  if (isDown(engine)) return { state: 'failed', detail: engine.error };
+  if (isDown(engine) && !isAtSwitch(instance)) return { state: 'failed', detail: engine.error };
   const hosted = hostedOf(instance, world);
   if (driver !== 'engine' && hosted?.state !== 'running')
     return { state: hosted?.state ?? 'pending', detail: hosted?.detail ?? null };
+  if (isAtSwitch(instance)) return { state: 'running', detail: null };
   if (engine.status === 'running' && engine.instances.has(id)) return { state: 'running', detail: null };
   return { state: engine.status === 'starting' ? 'starting' : 'pending', detail: hosted?.detail ?? null };
 }

@@ -7,6 +7,8 @@ export interface NodeInterface {
   name: string;
   /** Null: any. */
   mac: string | null;
+  /** The port, as the infrastructure calls it; absent: as the interface. */
+  port?: string;
 }
 
 export interface InterfaceHost {
@@ -33,6 +35,8 @@ const FRAME_MTU = 1500;
 export class InterfaceKeeper {
   drifts: readonly Drift[] = [];
   troubles: readonly string[] = [];
+  /** Interfaces of the node whose other end is gone or down. */
+  private unlinked: ReadonlySet<string> = new Set();
   private timer: NodeJS.Timeout | null = null;
   private stopped = false;
   /** Interfaces that disappeared under a running instance, until they are there again. */
@@ -42,6 +46,11 @@ export class InterfaceKeeper {
     private readonly host: InterfaceHost,
     private readonly period_ms = PERIOD_MS,
   ) {}
+
+  /** Whether nothing gets through the interface, which is there and set up. */
+  isLinkDown(name: string): boolean {
+    return this.unlinked.has(name);
+  }
 
   start(): void {
     this.timer = setTimeout(() => void this.round(), this.period_ms).unref();
@@ -77,10 +86,12 @@ export class InterfaceKeeper {
     if (this.stopped) return [];
     const before = JSON.stringify([this.drifts, this.troubles]);
     this.drifts = drifts;
-    this.troubles = node.flatMap(({ name }) => {
+    const unlinked = node.filter(({ name }) => {
       const link = links.get(name);
-      return link?.isUp && !link.hasCarrier ? [linkDownTrouble(name)] : [];
+      return link?.isUp && !link.hasCarrier;
     });
+    this.troubles = unlinked.map(({ name, port = name }) => linkDownTrouble(port));
+    this.unlinked = new Set(unlinked.map(({ name }) => name));
     if (JSON.stringify([this.drifts, this.troubles]) !== before) this.host.changed();
     return drifts;
   }

@@ -6,7 +6,10 @@ import { firstIssue } from '../../platform/first-issue.js';
 
 const Iface = z.string().regex(/^[^\s/]{1,15}$/, 'must be an interface name');
 const Path = z.string().min(1).max(4096);
-/** The engine's ends: it sends frames into `near` and receives them from `far`. */
+/**
+ * Beside an engine its ends: it sends frames into `near` and receives them from `far`. At a switch the board's own
+ * interfaces, whose counters tell what it lost with its power.
+ */
 const Ends = { near: Iface, far: Iface };
 const slots = <T extends z.ZodRawShape>(shape: T) =>
   z
@@ -40,6 +43,7 @@ const Command = z
 const SimulatedBoard = z.strictObject({
   id: Name,
   backend: z.literal('simulated'),
+  attached: z.literal('switch').optional().describe('its ports hang on a switch; absent: beside the engine'),
   control: Path.describe('socket of boardd'),
   events: Path.describe('its socket for events'),
   images: Path,
@@ -63,6 +67,12 @@ const PcieBoard = z.strictObject({
 
 const BoardConfig = z.discriminatedUnion('backend', [SimulatedBoard, FpgaManagerBoard, PcieBoard]);
 export type BoardConfig = z.infer<typeof BoardConfig>;
+
+/** Whether the ports of the board hang on a switch. Boards of hardware stand beside the engine so far. */
+export function hangsOnSwitch(board: BoardConfig): boolean {
+  return board.backend === 'simulated' && board.attached === 'switch';
+}
+
 export type SimulatedConfig = z.infer<typeof SimulatedBoard>;
 export type FpgaManagerConfig = z.infer<typeof FpgaManagerBoard>;
 export type PcieConfig = z.infer<typeof PcieBoard>;

@@ -1,8 +1,17 @@
-import type { BoardDescription, BoardSample, InstanceSpec, ObservedBoard, SlotRef } from '@orrery/contract';
+import {
+  type BoardDescription,
+  type BoardSample,
+  type InstanceSample,
+  type InstanceSpec,
+  type ObservedBoard,
+  SLOT_ENDS,
+  type SlotRef,
+  slotPort,
+} from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { boardDigest } from '../instance-digest.js';
 import { type BoardInstance, type Change, type Drift, DriverError, type NfDriver } from '../nf-driver.js';
-import type { BoardConfig } from './board-config.js';
+import { type BoardConfig, hangsOnSwitch } from './board-config.js';
 import type { BoardPort } from './board-port.js';
 import { BoardUnit } from './board-unit.js';
 import { makeBoard } from './make-board.js';
@@ -17,6 +26,8 @@ interface BoardDriverOptions {
   adapters?: readonly ModuleAdapter[];
   makePort?: (config: BoardConfig) => BoardPort;
   netdevs?: () => Netdevs;
+  /** Whether the other end of an interface is gone or down. */
+  isLinkDown?: (iface: string) => boolean;
 }
 
 /**
@@ -28,15 +39,23 @@ export class BoardDriver implements NfDriver {
   private readonly units: BoardUnit[];
   private readonly adapters: ReadonlyMap<string, ModuleAdapter>;
   private readonly netdevs: () => Netdevs;
+  private readonly isLinkDown: (iface: string) => boolean;
   private told = '';
 
   constructor(
-    { boards, adapters = ADAPTERS, makePort = makeBoard, netdevs = readNetdevs }: BoardDriverOptions,
+    {
+      boards,
+      adapters = ADAPTERS,
+      makePort = makeBoard,
+      netdevs = readNetdevs,
+      isLinkDown = () => false,
+    }: BoardDriverOptions,
     emit: Emit,
     private readonly onChange: () => void,
   ) {
     this.adapters = new Map(adapters.map((adapter) => [adapter.nf, adapter]));
     this.netdevs = netdevs;
+    this.isLinkDown = isLinkDown;
     this.units = boards.map((config) => new BoardUnit(config, makePort(config), netdevs, emit, () => this.changed()));
   }
 
@@ -69,6 +88,27 @@ export class BoardDriver implements NfDriver {
     return this.units.flatMap(({ sample }) => sample ?? []);
   }
 
+  /** Figures of the instances in slots at switches, which no engine sees. */
+  get figures(): InstanceSample[] {
+    return this.units.flatMap(({ figures }) => figures);
+  }
+
+  /** Reads the boards at switches, so that their figures are of the same time as the engine's. */
+  async refresh(): Promise<void> {
+    await Promise.all(this.units.map((unit) => unit.refresh()));
+  }
+
+  /** The boards' own interfaces at switches, of slots that hold an instance. */
+  get portsAtSwitches(): { name: string; mac: null; port: string }[] {
+    return this.units.flatMap(({ board, slots }) =>
+      slots.flatMap(({ slot, target, ends, atSwitch }) =>
+        atSwitch && target
+          ? SLOT_ENDS.map((end) => ({ name: ends[end], mac: null, port: `${board} ${slotPort(end, slot)}` }))
+          : [],
+      ),
+    );
+  }
+
   /** Drops of an instance by reason, as its module counts them; none if it runs elsewhere. */
   drops(instanceId: string): Record<string, number> {
     return this.slotOf(instanceId)?.dropsOf() ?? {};
@@ -89,7 +129,7 @@ export class BoardDriver implements NfDriver {
     const present = this.netdevs();
     return new Map(
       this.slots.flatMap((slot) => {
-        const found = slot.instance(present);
+        const found = slot.instance(present, this.isLinkDown);
         return found ? [[slot.target!.instance.id, found] as const] : [];
       }),
     );
@@ -148,6 +188,10 @@ export class BoardDriver implements NfDriver {
     const unit = this.units.find((one) => one.board === board?.board);
     const slot = unit?.slots[board?.slot ?? -1];
     if (!slot) throw new DriverError(`${id}: there is no slot ${board?.slot} of a board ${board?.board}`, id, true);
+    if (hangsOnSwitch(unit!.config) !== (board!.attached === 'switch')) {
+      const where = hangsOnSwitch(unit!.config) ? 'hangs on a switch' : 'stands beside the engine';
+      throw new DriverError(`${id}: ${board!.board} ${where} here, and the plan has it otherwise`, id, true);
+    }
     return slot;
   }
 

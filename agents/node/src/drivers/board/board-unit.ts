@@ -1,8 +1,9 @@
-import type { BoardDescription, BoardSample, LoadResult, ObservedBoard } from '@orrery/contract';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BoardDescription, BoardSample, InstanceSample, LoadResult, ObservedBoard } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
 import type { Drift } from '../nf-driver.js';
-import type { BoardConfig } from './board-config.js';
+import { type BoardConfig, hangsOnSwitch } from './board-config.js';
 import {
   BoardError,
   type BoardPort,
@@ -24,6 +25,8 @@ const POLL_MS = 200;
 const POLLS_A_TICK = 25;
 /** A reading that is older says nothing about now. */
 const STALE_MS = 1000;
+/** A reading that takes longer is left for the next sample. */
+const REFRESH_LIMIT_MS = 100;
 /** fpga_manager states of a device that runs nothing; its other states except `operating` describe the latest load. */
 const OUT_OF_OPERATION = new Set(['power off', 'power up', 'reset']);
 
@@ -59,8 +62,10 @@ export class BoardUnit implements SlotHost {
     private readonly onChange: () => void,
     private readonly now_ms: () => number = () => performance.now(),
   ) {
-    this.powerLoss = new PowerLoss(config.slots, netdevs);
-    this.slots = config.slots.map((ends, slot) => new Slot(slot, { near: ends.near, far: ends.far }, this));
+    this.powerLoss = new PowerLoss(config.slots, netdevs, hangsOnSwitch(config));
+    this.slots = config.slots.map(
+      (ends, slot) => new Slot(slot, { near: ends.near, far: ends.far }, this, hangsOnSwitch(config)),
+    );
   }
 
   get board(): string {
@@ -121,6 +126,21 @@ export class BoardUnit implements SlotHost {
     if (!this.last) return null;
     if (this.powerless) return absentSample(this.last.sample, this.powerLoss.lost);
     return this.online && this.now_ms() - this.last.read_ms < STALE_MS ? this.last.sample : null;
+  }
+
+  /** Takes a reading for these figures, unless the board is slow. */
+  async refresh(): Promise<void> {
+    if (!this.online || !this.slots.some(({ atSwitch, target }) => atSwitch && target)) return;
+    const reading = this.port.status().then((status) => {
+      if (this.online) this.remember(status);
+    });
+    await Promise.race([reading.catch(() => undefined), sleep(REFRESH_LIMIT_MS, undefined, { ref: false })]);
+  }
+
+  /** Figures of the instances in slots at a switch, which no engine sees. None while the board does not answer. */
+  get figures(): InstanceSample[] {
+    const { sample } = this;
+    return this.slots.flatMap((slot) => slot.figures(sample?.slots.find((of) => of.slot === slot.slot)) ?? []);
   }
 
   get drifts(): Drift[] {

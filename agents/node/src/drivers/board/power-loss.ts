@@ -4,7 +4,8 @@ import type { Netdevs } from './netdevs.js';
 
 /**
  * Frames that a board loses when its power fails, which also clears its own counters: what the engine sent into a slot
- * and did not get back, by the counters of the engine's interfaces. It counts from the last reading of the board, so it
+ * and did not get back, by the counters of the engine's interfaces; at a switch what came to the board's own interfaces and
+ * did not leave by them. It counts from the last reading of the board, so it
  * includes what the module dropped between that reading and the loss.
  */
 export class PowerLoss {
@@ -14,6 +15,8 @@ export class PowerLoss {
   constructor(
     private readonly slots: readonly EngineEnds[],
     private readonly netdevs: () => Netdevs,
+    /** The interfaces are the board's own. */
+    private readonly atSwitch = false,
   ) {}
 
   /**
@@ -37,7 +40,9 @@ export class PowerLoss {
     const all = this.netdevs();
     return this.slots.map(({ near, far }) => {
       const [one, other] = [all.get(near), all.get(far)];
-      return one && other ? one.sent + other.sent - one.received - other.received : null;
+      if (!one || !other) return null;
+      const sent = one.sent + other.sent - one.received - other.received;
+      return this.atSwitch ? -sent : sent;
     });
   }
 }

@@ -1,4 +1,13 @@
-import type { BoardAgentEventType, InstanceSpec, LoadResult, ObservedSlot } from '@orrery/contract';
+import {
+  type BoardAgentEventType,
+  type BoardSample,
+  type InstanceSample,
+  type InstanceSpec,
+  type LoadResult,
+  type ObservedSlot,
+  SLOT_ENDS,
+  slotPort,
+} from '@orrery/contract';
 import type { AgentEventData, Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
 import type { BoardInstance, EngineEnds } from '../nf-driver.js';
@@ -8,6 +17,7 @@ import { DropCounters } from './drop-counters.js';
 import { EventLosses } from './event-losses.js';
 import { ConfigRefusal, type ModuleAdapter, type ModuleSession, type SlotAccess } from './modules/module-adapter.js';
 import type { Netdevs } from './netdevs.js';
+import { hopWrites, NoSuchHop } from './next-hops.js';
 import { awaitCleared, clear, enable, metadataWrites, verifyModule } from './slot-setup.js';
 
 /** What a slot should run. */
@@ -36,6 +46,9 @@ export interface SlotHost {
 
 /** Emits an event about the board. */
 export type BoardEmit = <T extends BoardAgentEventType>(event: T, message: string, data: AgentEventData<T>) => void;
+
+type SlotSample = BoardSample['slots'][number];
+type CountOf = 'frames_in' | 'frames_out' | 'bytes_in' | 'bytes_out' | 'lost' | 'bypassed';
 
 type Goal = { kind: 'run'; target: SlotTarget } | { kind: 'empty' } | { kind: 'leave' };
 
@@ -66,16 +79,20 @@ export class Slot {
   private attempts = 0;
   private timer: NodeJS.Timeout | null = null;
   private drops: DropCounters;
+  /** What the slot had counted when its instance was assigned to it; null: not read since. */
+  private origin: SlotSample | null = null;
   private losses: EventLosses;
   /** Rows of flow state of IPv6, which imports into the instance left out. */
   ipv6RowsLeftOut = 0;
 
   constructor(
     readonly slot: number,
-    private readonly ends: EngineEnds,
+    readonly ends: EngineEnds,
     private readonly host: SlotHost,
+    /** Its ports hang on a switch, so the ends are the board's own. */
+    readonly atSwitch = false,
   ) {
-    this.drops = new DropCounters(slot, host);
+    this.drops = new DropCounters(slot, host, atSwitch);
     this.losses = this.noLosses();
   }
 
@@ -98,7 +115,8 @@ export class Slot {
     if (!same) {
       this.wasUp = false;
       this.endSession();
-      this.drops = new DropCounters(this.slot, this.host);
+      this.drops = new DropCounters(this.slot, this.host, this.atSwitch);
+      this.origin = null;
       this.losses = this.noLosses();
       this.ipv6RowsLeftOut = 0;
     }
@@ -186,13 +204,32 @@ export class Slot {
   }
 
   /** The engine may send packets once the instance has been up and both interfaces exist. */
-  instance(present: Netdevs): BoardInstance | null {
+  instance(present: Netdevs, isLinkDown: (iface: string) => boolean = () => false): BoardInstance | null {
     const { target } = this;
     if (!target) return null;
     const missing = [this.ends.near, this.ends.far].filter((iface) => !present.has(iface));
-    const ends = this.wasUp && missing.length === 0 ? this.ends : null;
+    const ends = this.wasUp && missing.length === 0 && !this.atSwitch ? this.ends : null;
     const place = { board: this.host.board, slot: this.slot };
-    return { digest: target.digest, place, ends, ...this.runtimeState(missing) };
+    return { digest: target.digest, place, ends, atSwitch: this.atSwitch, ...this.runtimeState(missing, isLinkDown) };
+  }
+
+  /** What its instance has taken and passed on since it was assigned the slot; null: beside an engine, or not known. */
+  figures(now: SlotSample | undefined): InstanceSample | null {
+    if (!this.atSwitch || !this.target || !now) return null;
+    this.origin ??= now;
+    const since = (name: CountOf) => Math.max(0, now[name] - this.origin![name]);
+    const lost = since('lost');
+    return {
+      instance_id: this.target.instance.id,
+      packets_in: since('frames_in') + since('bypassed') + lost,
+      packets_out: since('frames_out') + since('bypassed'),
+      bytes_in: since('bytes_in'),
+      bytes_out: since('bytes_out'),
+      drops: lost > 0 ? { 'slot-dropped': lost } : {},
+      cpu_share: 0,
+      latency_ns: [],
+      queue_depth: this.status?.counters.held ?? 0,
+    };
   }
 
   observed(): ObservedSlot {
@@ -208,11 +245,20 @@ export class Slot {
     };
   }
 
-  private runtimeState(missing: string[]): Pick<BoardInstance, 'state' | 'detail' | 'permanent'> {
+  private runtimeState(
+    missing: string[],
+    isLinkDown: (iface: string) => boolean,
+  ): Pick<BoardInstance, 'state' | 'detail' | 'permanent'> {
     if (!this.host.online) return { state: 'failed', detail: `board ${this.host.board} is not there` };
     if (this.failure) return { state: 'failed', detail: this.failure.message, permanent: this.failure.permanent };
     if (!this.reached) return { state: 'starting', detail: null };
     if (missing.length > 0) return { state: 'failed', detail: `there is no interface ${missing.join(', ')}` };
+    const cut = this.atSwitch ? SLOT_ENDS.filter((end) => isLinkDown(this.ends[end])) : [];
+    if (cut.length > 0)
+      return {
+        state: 'failed',
+        detail: `its link is down at ${cut.map((end) => slotPort(end, this.slot)).join(', ')}`,
+      };
     return { state: 'running', detail: null };
   }
 
@@ -264,7 +310,10 @@ export class Slot {
     const { message } = error as Error;
     // The board itself reports its loss and reconnects.
     if (error instanceof BoardError && error.kind === 'lost') return;
-    const permanent = error instanceof ConfigRefusal || (error instanceof BoardError && error.kind === 'refused');
+    const permanent =
+      error instanceof ConfigRefusal ||
+      error instanceof NoSuchHop ||
+      (error instanceof BoardError && error.kind === 'refused');
     this.reached = false;
     this.failure = { message, permanent };
     this.attempts++;
@@ -278,8 +327,11 @@ export class Slot {
     const { port } = this.host;
     const { adapter, instance } = target;
     const writes = adapter.configure(instance.config);
+    const hops = hopWrites(this.slot, adapter, instance);
     const before = await this.look();
     this.endSession();
+    // Frames that pass it during the load need a hop, too.
+    if (this.atSwitch) await port.writeRegisters('shell', hops);
     if (!holds(before, target)) await this.loadModule(target, wanted);
     if (!wanted()) return;
     const running = holds(before, target) && before.state !== 'configuring';
@@ -320,7 +372,8 @@ export class Slot {
 
   private async configure({ instance, adapter }: SlotTarget, writes: RegisterWrite[], fresh: boolean): Promise<void> {
     const { port } = this.host;
-    await port.writeRegisters('shell', metadataWrites(this.slot, adapter, instance.metadata));
+    const hops = this.atSwitch ? hopWrites(this.slot, adapter, instance) : [];
+    await port.writeRegisters('shell', [...metadataWrites(this.slot, adapter, instance.metadata), ...hops]);
     await port.writeRegisters(this.slot, writes);
     const session = await adapter.begin(this.access(instance.id), instance.config, fresh);
     this.session = session;

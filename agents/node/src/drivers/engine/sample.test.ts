@@ -189,7 +189,7 @@ describe('sampleBetween', () => {
   });
 });
 
-const noBoards: BoardFigures = { samples: [], drops: () => ({}) };
+const noBoards: BoardFigures = { samples: [], figures: [], refresh: async () => undefined, drops: () => ({}) };
 const nothingBeside: HostedFigures = {
   refresh: async () => undefined,
   figures: () => ({ drops: {}, cpu_share: 0 }),

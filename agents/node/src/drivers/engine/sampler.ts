@@ -13,6 +13,10 @@ export interface StatsSource {
 /** Figures that boards count, not the engine. */
 export interface BoardFigures {
   readonly samples: BoardSample[];
+  /** Of the instances in slots at switches. */
+  readonly figures: InstanceSample[];
+  /** Reads the boards that have such instances; resolves soon, even if one is slow. */
+  refresh(): Promise<void>;
   /** Drops of an instance by reason, as its module counts them. */
   drops(instanceId: string): Record<string, number>;
 }
@@ -63,7 +67,8 @@ export class Sampler {
     }
     this.reads = true;
     try {
-      const [stats] = await Promise.all([this.source.stats(), ...this.hosted.map((it) => it.refresh())]);
+      const beside = [this.boards, ...this.hosted];
+      const [stats] = await Promise.all([this.source.stats(), ...beside.map((it) => it.refresh())]);
       if (stats) this.take(reading(stats));
       else if (this.before) this.lost++;
     } catch {
@@ -91,7 +96,7 @@ export class Sampler {
     const between = sampleBetween(before, now, wiring.probes);
     const samples = {
       ...between,
-      instances: between.instances.map((sample) => this.withOwnFigures(sample)),
+      instances: [...between.instances, ...this.boards.figures].map((sample) => this.withOwnFigures(sample)),
       seq: this.seq,
       t_ms: Date.now(),
       lost: this.lost,

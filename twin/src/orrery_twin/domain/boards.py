@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emulated boards: their ports in their server's network namespace, and the description for the server's agent."""
+"""Emulated boards: their ports in their server's network namespace, and the description for the server's agent.
+
+The ports of a board at a switch are ends of links, of which the other ends are ports of switches.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orrery_twin.contract.models import Infrastructure
+from orrery_twin.contract.models import BoardNode, Infrastructure
 from orrery_twin.domain.digest import fnv1a
 from orrery_twin.domain.refusal import FieldFault, pointer
+from orrery_twin.domain.shaping import shape_of
 
 
 @dataclass(frozen=True)
 class VethPlan:
-    """A pair of interfaces in one namespace: the engine uses one, the board the other."""
+    """A pair of interfaces in one namespace: the engine uses one, the board the other. At a switch there is only the
+    board's, the end of a link.
+    """
 
     engine: str
     board: str
@@ -35,9 +41,18 @@ class BoardPlan:
     server: str
     profile: str
     slots: tuple[SlotPlan, ...]
+    links: tuple[str, ...] | None = None
+    """At a switch: what its ports are wired to. None beside an engine."""
+
+    @property
+    def is_at_switch(self) -> bool:
+        return self.links is not None
 
     @property
     def veths(self) -> tuple[VethPlan, ...]:
+        """What has to be created for it: at a switch its interfaces come with its links."""
+        if self.is_at_switch:
+            return ()
         return tuple(veth for slot in self.slots for veth in (slot.near, slot.far))
 
 
@@ -56,10 +71,42 @@ class BoardSockets:
 def plan_boards(infrastructure: Infrastructure) -> tuple[BoardPlan, ...]:
     """Boards of origin `twin`. Precondition: `board_faults` has found nothing wrong."""
     return tuple(
-        BoardPlan(board.id, board.server, board.profile, tuple(_slot(board.id, slot) for slot in range(board.slots)))
+        BoardPlan(
+            board.id,
+            board.server,
+            board.profile,
+            tuple(_slot(board.id, slot) for slot in range(board.slots)),
+            _wiring(board.id, infrastructure) if board.attached == "switch" else None,
+        )
         for board in infrastructure.boards
         if board.origin == "twin"
     )
+
+
+def _wiring(board_id: str, infrastructure: Infrastructure) -> tuple[str, ...]:
+    """Its interfaces are others when a link leads elsewhere, or gets or loses its delay line."""
+    return tuple(
+        f"{link.id} {own.port} {peer.node} {peer.port} {shape_of(link).needs_line}"
+        for link in infrastructure.links
+        for own, peer in ((link.a, link.b), (link.b, link.a))
+        if own.node == board_id
+    )
+
+
+def boards_at_switches(infrastructure: Infrastructure) -> dict[str, BoardNode]:
+    return {board.id: board for board in infrastructure.boards if board.attached == "switch"}
+
+
+def ports_of(board: BoardNode) -> tuple[str, ...]:
+    """Its ports, by the names that links use."""
+    return tuple(f"{end}{slot}" for slot in range(board.slots) for end in ("near", "far"))
+
+
+def board_interface(board_id: str, port: str) -> str:
+    """The interface of a port of a board at a switch."""
+    end, slot = port.rstrip("0123456789"), int(port.lstrip("nearf"))
+    plan = _slot(board_id, slot)
+    return (plan.near if end == "near" else plan.far).board
 
 
 def _slot(board_id: str, slot: int) -> SlotPlan:
@@ -86,9 +133,18 @@ def board_faults(infrastructure: Infrastructure, slots_of_profile: Mapping[str, 
         elif board.slots > slots_of_profile[board.profile]:
             has = slots_of_profile[board.profile]
             yield FieldFault(f"{place}/slots", f"a board of profile {board.profile} has {has}")
+        if board.attached == "switch":
+            yield from _link_faults(board, infrastructure, place)
         other = stems.setdefault(fnv1a(board.id), board.id)
         if other != board.id:
             yield FieldFault(f"{place}/id", f"its interface names would clash with those of {other}: choose another")
+
+
+def _link_faults(board: BoardNode, infrastructure: Infrastructure, place: str) -> Iterator[FieldFault]:
+    wired = {end.port for link in infrastructure.links for end in (link.a, link.b) if end.node == board.id}
+    if missing := [port for port in ports_of(board) if port not in wired]:
+        detail = f"a board at a switch needs a link for each of its ports; there is none for {', '.join(missing)}"
+        yield FieldFault(f"{place}/attached", detail)
 
 
 def describe_to_agent(board: BoardPlan, sockets: BoardSockets, images: Path) -> dict[str, Any]:
@@ -99,7 +155,13 @@ def describe_to_agent(board: BoardPlan, sockets: BoardSockets, images: Path) -> 
         "control": str(sockets.control),
         "events": str(sockets.events),
         "images": str(images),
-        "slots": [{"near": slot.near.engine, "far": slot.far.engine} for slot in board.slots],
+        **({"attached": "switch"} if board.is_at_switch else {}),
+        "slots": [
+            {"near": slot.near.board, "far": slot.far.board}
+            if board.is_at_switch
+            else {"near": slot.near.engine, "far": slot.far.engine}
+            for slot in board.slots
+        ],
     }
 
 

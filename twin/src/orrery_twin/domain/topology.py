@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from orrery_twin.contract.models import HostNode, Infrastructure, Link, LinkEnd, ServerNode
-from orrery_twin.domain.boards import BoardPlan, board_faults, plan_boards
+from orrery_twin.domain.boards import BoardPlan, board_faults, board_interface, boards_at_switches, plan_boards
 from orrery_twin.domain.digest import fnv1a
 from orrery_twin.domain.refusal import Refused
 from orrery_twin.domain.shaping import LinkShape, shape_of
@@ -204,11 +204,14 @@ def _plan_links(
     plan_of = {switch.id: switch for switch in switches}
     nodes: dict[str, HostNode | ServerNode] = {host.id: host for host in infrastructure.hosts}
     nodes |= {server.id: server for server in infrastructure.servers}
+    boards = boards_at_switches(infrastructure)
 
     def end(link_end: LinkEnd) -> EndPlan:
         if switch := plan_of.get(link_end.node):
             number = ports[switch.id][link_end.port]
             return EndPlan(switch.id, link_end.port, f"{switch.bridge}p{number}", number, driver=switch.driver)
+        if board := boards.get(link_end.node):
+            return EndPlan(board.server, link_end.port, board_interface(board.id, link_end.port), None)
         return _node_end(nodes[link_end.node], link_end.port, links)
 
     plans = []

@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from itertools import chain
 
 from orrery_twin.contract.models import HostNode, Infrastructure, Link, LinkEnd, ServerNode
+from orrery_twin.domain.boards import boards_at_switches, ports_of
 from orrery_twin.domain.refusal import FieldFault, pointer
 from orrery_twin.domain.shaping import shape_of
 
@@ -39,6 +40,7 @@ def topology_faults(
 def live_nodes(infrastructure: Infrastructure) -> set[str]:
     live = {server.id for server in infrastructure.servers if server.origin == "live"}
     live |= {switch.id for switch in infrastructure.switches if switch.origin == "live"}
+    live |= {board.id for board in infrastructure.boards if board.origin == "live"}
     return live | {host.id for host in infrastructure.hosts if host.origin == "live"}
 
 
@@ -102,7 +104,9 @@ def _link_faults(infrastructure: Infrastructure, no_delay_line: str | None) -> I
         return
     switch_ports = {switch.id: switch.ports for switch in infrastructure.switches}
     nics = {server.id: {nic.name for nic in server.nics} for server in infrastructure.servers}
+    nics |= {board.id: set(ports_of(board)) for board in boards_at_switches(infrastructure).values()}
     known = switch_ports.keys() | nics.keys() | {host.id for host in infrastructure.hosts}
+    beside = {board.id for board in infrastructure.boards} - nics.keys()
     live = live_nodes(infrastructure)
     used: set[tuple[str, str]] = set()
     load: Counter[str] = Counter()
@@ -113,7 +117,11 @@ def _link_faults(infrastructure: Infrastructure, no_delay_line: str | None) -> I
             end: LinkEnd = getattr(link, side)
             place = pointer("infrastructure", "links", index, side)
             if end.node not in known:
-                yield FieldFault(place + "/node", f"no node {end.node}")
+                is_beside = end.node in beside
+                yield FieldFault(
+                    place + "/node",
+                    f"{end.node} is attached to its server: it has no link" if is_beside else f"no node {end.node}",
+                )
                 continue
             if (end.node, end.port) in used:
                 yield FieldFault(place + "/port", f"{end.node} {end.port} already has a link")

@@ -1,0 +1,257 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ChainDefinition, type Deployment, Infrastructure, type PcapInfo, type SwitchNode } from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RACK } from './testing/fixtures.js';
+import { mixedCapture } from './testing/mixed-capture.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const P4_SWITCH = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
+const needed = [
+  join(ROOT, 'agents/node/dist/agent.mjs'),
+  process.env.ORRERY_ENGINE ?? join(ROOT, 'agents/build/engine/orrery-engine'),
+  join(ROOT, 'fpga/build/board/boardd'),
+  join(ROOT, 'fpga/build/board/images/onetcard'),
+  P4_SWITCH,
+  '/usr/share/openvswitch/vswitch.ovsschema',
+].filter((path) => !existsSync(path));
+const missing = process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `needs ${needed.join(', ')}` : null;
+/** Several times what a quiet machine needs. */
+const LIMIT_MS = 300_000;
+/** A step under load. */
+const STEP_MS = 60_000;
+const FRAMES = 400;
+const CLIENT = RACK.hosts.find(({ id }) => id === 'client-1')!;
+const SLOT = { board: 'hung', slot: 0 };
+const NF = { node_id: 'fw' };
+const IN_SLOT = 'c.fw.hung-0';
+
+const BOARD = {
+  id: SLOT.board,
+  origin: 'twin',
+  server: 'server-2',
+  attached: 'switch',
+  profile: 'onetcard',
+  device: 'ONetCard',
+  slots: 1,
+  clock_mhz: 100,
+  resources: { lut: 101_900, ff: 203_800, 'bram-kib': 1001 },
+  bandwidth_bps: 1e10,
+  latency_us: 1,
+  load_s: { full: 1.244, partial: 0.067 },
+};
+
+/** The rack with one board, whose ports hang on its switch. */
+function site(driver: SwitchNode['driver']): Infrastructure {
+  const [leaf] = RACK.switches;
+  const link = (port: string) => ({
+    id: `hung-${port}`,
+    a: { node: SLOT.board, port },
+    b: { node: leaf!.id, port: `hung-${port}` },
+    bandwidth_bps: 1e9,
+  });
+  return Infrastructure.parse({
+    ...RACK,
+    switches: [{ ...leaf, driver }],
+    boards: [BOARD],
+    links: [...RACK.links, link('near0'), link('far0')],
+  });
+}
+
+const CHAIN = ChainDefinition.parse({
+  name: 'c',
+  title: 'c',
+  traffic_class: {
+    from: ['client-1'],
+    match: [{ attribute: 'ip.dst', value: '10.0.2.1/32' }],
+    rate_bps: 1_000_000,
+  },
+  nodes: [
+    { id: 'in', kind: 'ingress' },
+    {
+      id: 'fw',
+      kind: 'nf',
+      nf: 'stateful-firewall',
+      config: { default_action: 'allow', rules: [{ action: 'deny', proto: 'udp', dst_port: '100-1500' }] },
+    },
+    { id: 'mon', kind: 'nf', nf: 'monitor' },
+    { id: 'out', kind: 'egress' },
+  ],
+  edges: [
+    { id: 'e1', from: 'in', to: 'fw' },
+    { id: 'e2', from: 'fw', to: 'mon' },
+    { id: 'e3', from: 'mon', to: 'out' },
+  ],
+});
+
+const commandOf = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+
+describe.skipIf(missing)(`a board at a switch${missing ? ` (${missing})` : ''}`, () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    const env = {
+      ORRERY_TWIN: 'on',
+      ORRERY_TWIND: join(ROOT, 'twin/bin/twin-launcher'),
+      ORRERY_STEP_TIMEOUT_MS: '60000',
+      ORRERY_AGENT_STALE_MS: '5000',
+    };
+    server = await TestServer.start({ env });
+  });
+  afterEach(() => server.stop());
+
+  async function build(driver: SwitchNode['driver']): Promise<void> {
+    await server.api.call('putInfrastructure', { body: site(driver) });
+    await until('the twin is up', async () => (await server.api.call('getTwin')).state?.phase === 'up', STEP_MS);
+    await operating();
+  }
+
+  const operating = () =>
+    until(
+      'the board operates',
+      async () => (await server.api.call('listAccelerators', {})).items[0]?.state === 'operating',
+      STEP_MS,
+    );
+
+  const deployment = async (): Promise<Deployment> =>
+    (await server.api.call('listDeployments', { query: {} })).items[0]!;
+
+  const healthy = () => until('the chain is healthy', async () => (await deployment()).state === 'running', STEP_MS);
+
+  async function move(chain_id: string, to: 'board' | 'software'): Promise<void> {
+    const nf = { chain_id, ...NF };
+    const body = to === 'board' ? { nf, to, slot: SLOT } : { nf, to };
+    const { id } = await server.api.call('createReconfiguration', { body });
+    await until(
+      `${to} has the NF`,
+      async () => (await server.api.call('getReconfiguration', { params: { id } })).state !== 'running',
+      STEP_MS,
+    );
+    const run = await server.api.call('getReconfiguration', { params: { id } });
+    expect(run, JSON.stringify(run)).toMatchObject({ state: 'completed' });
+  }
+
+  /** Sums of the instances of an NF. */
+  async function counted(nf: string) {
+    const { items } = await server.api.call('listCounters', { query: { limit: 100 } });
+    const own = items.filter(({ instance_id }) => instance_id.startsWith(`${nf}.`));
+    const sum = (of: (one: (typeof own)[number]) => number) => own.reduce((all, one) => all + of(one), 0);
+    return {
+      in: sum((one) => one.packets_in),
+      out: sum((one) => one.packets_out),
+      denied: sum(({ drops }) => drops.denied ?? 0),
+    };
+  }
+
+  /** Replays the capture once; what the firewall and the monitor counted of it. */
+  async function replay(pcap_id: string) {
+    const before = { fw: await counted('c.fw'), mon: await counted('c.mon') };
+    const config = { pcap_id, rate_pps: 400 };
+    await server.api.call('createApplication', {
+      body: { id: 'replay', kind: 'pcap-replay', node: CLIENT.id, config },
+    });
+    const params = { id: 'replay' };
+    await until(
+      'the replay ends',
+      async () => (await server.api.call('getApplication', { params })).status.state === 'completed',
+      STEP_MS,
+    );
+    await server.api.request('deleteApplication', { params });
+    const since = async () => {
+      const [fw, mon] = [await counted('c.fw'), await counted('c.mon')];
+      return {
+        in: fw.in - before.fw.in,
+        out: fw.out - before.fw.out,
+        denied: fw.denied - before.fw.denied,
+        monitored: mon.in - before.mon.in,
+      };
+    };
+    await until(
+      'every frame is counted',
+      async () => {
+        const { in: taken, out, denied, monitored } = await since();
+        return taken >= FRAMES && out + denied >= FRAMES && monitored >= out;
+      },
+      STEP_MS,
+    ).catch(async (error: Error) => {
+      throw new Error(`${error.message}: ${JSON.stringify(await since())}`);
+    });
+    return since();
+  }
+
+  const boardd = (): number => {
+    const found = readdirSync('/proc').flatMap((pid) => {
+      if (!/^\d+$/.test(pid)) return [];
+      try {
+        const [program = '', ...args] = commandOf(pid);
+        const isOurs = args.some((each) => each.includes(server.scratch.path)) || args.includes(SLOT.board);
+        return program.endsWith('boardd') && isOurs ? [Number(pid)] : [];
+      } catch {
+        return [];
+      }
+    });
+    return found[0]!;
+  };
+
+  it.each(['ovs', 'p4'] as const)(
+    'has packets before any engine, drops what software drops, and is told and left when it is killed or stuck (%s)',
+    async (driver) => {
+      await build(driver);
+      const upload = {
+        query: { name: 'mixed.pcap' },
+        body: mixedCapture(FRAMES, { mac: CLIENT.mac, from: '10.0.1.1', to: '10.0.2.1' }),
+        headers: { 'content-type': 'application/octet-stream' },
+      };
+      const { id: pcap } = (await server.api.request('uploadPcap', upload)).body as PcapInfo;
+      const { id } = await server.api.call('createChain', { body: CHAIN });
+      const accepted = await server.api.call('createDeployment', { body: { chain_id: id } });
+      expect(await server.finished(accepted.id)).toMatchObject({ state: 'COMPLETED' });
+      const software = await replay(pcap);
+      expect(software).toMatchObject({ in: FRAMES, monitored: software.out });
+      expect(software.denied).toBeGreaterThan(FRAMES / 20);
+
+      await move(id, 'board');
+      const { items } = await server.api.call('listNfInstances', { query: { chain_id: id } });
+      expect(items.find(({ node_id }) => node_id === 'fw')).toMatchObject({
+        id: IN_SLOT,
+        driver: 'board',
+        state: 'running',
+      });
+      const plan = await server.api.call('getPlan', { params: { id: (await deployment()).plan_id } });
+      const [classify] = plan.fabric.rules.filter(({ kind }) => kind === 'classify');
+      expect(classify!.targets.map(({ server: place }) => place)).toEqual(['hung.0']);
+      expect(await replay(pcap)).toEqual(software);
+      await healthy();
+
+      for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
+        const pid = boardd();
+        const stream = { pcap_id: pcap, rate_pps: 100, loops: 1000 };
+        await server.api.call('createApplication', {
+          body: { id: 'stream', kind: 'pcap-replay', node: CLIENT.id, config: stream },
+        });
+        await until('the stream', async () => (await counted('c.mon')).in > 0, STEP_MS);
+        process.kill(pid, signal);
+        await until('the chain is not called healthy', async () => (await deployment()).state !== 'running', STEP_MS);
+        await until(
+          'software has taken over',
+          async () => {
+            const { items: now } = await server.api.call('listNfInstances', { query: { chain_id: id } });
+            return now.some(
+              ({ node_id, driver: by, state }) => node_id === 'fw' && by === 'engine' && state === 'running',
+            );
+          },
+          STEP_MS,
+        );
+        await healthy();
+        if (signal === 'SIGSTOP') process.kill(pid, 'SIGCONT');
+        await server.api.request('deleteApplication', { params: { id: 'stream' } });
+        await operating();
+        await move(id, 'board');
+        await healthy();
+        expect(await replay(pcap)).toEqual(software);
+      }
+    },
+    LIMIT_MS,
+  );
+});

@@ -36,40 +36,20 @@ const RULES = [
 interface Asked {
   readonly offload: 'never' | 'where-possible';
   readonly abilities?: SwitchAbilities;
-  readonly config?: object;
+  readonly config?: Record<string, unknown>;
   readonly table_entries?: number;
 }
 
 function planOf(nf: 'firewall' | 'limiter', { offload, abilities, config = {}, table_entries = 1000 }: Asked) {
+  // Never the last NF of a chain runs on a switch; of one that follows another, a proposal would not save anything.
+  const ids = offload === 'never' ? ['nf'] : ['nf', 'last'];
+  const path = ['in', ...ids, 'out'];
   const definition = chainOf(
-    { nf },
-    [
-      ['in', 'nf'],
-      ['nf', 'out'],
-    ],
+    Object.fromEntries(ids.map((id) => [id, id === 'nf' ? nf : 'firewall'])),
+    path.slice(1).map((id, i) => [path[i]!, id]),
     { name: 'c', from: ['client-1'], rate_bps: 1e6, config: { nf: config } },
   );
-  const more = chainOf(
-    { nf, last: 'firewall' },
-    [
-      ['in', 'nf'],
-      ['nf', 'last'],
-      ['last', 'out'],
-    ],
-    {
-      name: 'c',
-      from: ['client-1'],
-      rate_bps: 1e6,
-      config: { nf: config },
-    },
-  );
-  // Never the last NF of a chain runs on a switch.
-  const chain: PlannedChain = {
-    chain_id: 'id',
-    version: 1,
-    definition: offload === 'never' ? definition : more,
-    offload,
-  };
+  const chain: PlannedChain = { chain_id: 'id', version: 1, definition, offload };
   const infrastructure = rack({ table_entries });
   return makePlan({
     id: 'plan-1',

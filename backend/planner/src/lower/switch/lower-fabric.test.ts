@@ -1,74 +1,13 @@
-import { type DirectAttribute, FabricRule, Infrastructure, type SwitchAbilities } from '@orrery/contract';
+import { type DirectAttribute, FabricRule, type SwitchAbilities } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { row, rule } from '../../testing/row-of-switches.js';
 import { carry, type Frame, runSwitch } from '../../testing/switch.js';
 import { ASSUMED_ABILITIES } from './abilities.js';
 import { type AbilitiesOf, lowerFabric } from './lower-fabric.js';
 
 const GATEWAY = 0x020effff_fffe;
 const NONE = new Map<string, SwitchAbilities>();
-
-/** Switches in a row, each with a server `server-N` and a host `host-N`, and the number of their entries. */
-function row(switches: number, table_entries = 1000): Infrastructure {
-  const numbers = Array.from({ length: switches }, (_, i) => i + 1);
-  const link = (id: string, a: [string, string], b: [string, string]) => ({
-    id,
-    a: { node: a[0], port: a[1] },
-    b: { node: b[0], port: b[1] },
-    bandwidth_bps: 1e9,
-  });
-  return Infrastructure.parse({
-    name: 'row',
-    servers: numbers.map((n) => ({
-      id: `server-${n}`,
-      origin: 'twin',
-      cores: 1,
-      ghz: 1,
-      memory_bytes: 0,
-      nics: [{ name: 'nic0', bandwidth_bps: 1e9 }],
-    })),
-    switches: numbers.map((n) => ({
-      id: `sw-${n}`,
-      origin: 'twin',
-      driver: 'ovs',
-      ports: 8,
-      table_entries,
-      actions: [],
-    })),
-    hosts: numbers.map((n) => ({
-      id: `host-${n}`,
-      origin: 'twin',
-      role: 'client',
-      addresses: [{ address: `10.0.0.${n}` }, { address: `fd00::${n}` }],
-      mac: `02:00:00:00:00:0${n}`,
-    })),
-    links: numbers.flatMap((n) => [
-      link(`s-${n}`, [`server-${n}`, 'nic0'], [`sw-${n}`, 'ps']),
-      link(`h-${n}`, [`host-${n}`, 'eth0'], [`sw-${n}`, 'ph']),
-      ...(n > 1 ? [link(`t-${n}`, [`sw-${n - 1}`, 'right'], [`sw-${n}`, 'left'])] : []),
-    ]),
-  });
-}
-
-interface Target {
-  hop: number;
-  server: string;
-  range?: { lo: number; hi: number };
-}
-const rule = (kind: FabricRule['kind'], targets: Target[], more: Partial<FabricRule> = {}): FabricRule =>
-  FabricRule.parse({
-    id: `${kind}/${targets[0]!.hop}`,
-    chain_id: null,
-    kind,
-    priority: 100,
-    from_hosts: [],
-    from_servers: [],
-    match: [],
-    hop: kind === 'hop' ? targets[0]!.hop : null,
-    key: [],
-    targets: targets.map((target) => ({ range: { lo: 0, hi: 65536 }, ...target })),
-    ...more,
-  });
 
 const frame = (fields: Frame['fields'] = {}, host = 'host-1'): Frame => ({
   fields: {
@@ -558,55 +497,4 @@ it('counts the very entries that each switch gets', () => {
       },
     ),
   );
-});
-
-describe('a switch with a P4 program of its own', () => {
-  const withProgram = (of: readonly string[], switches = 3) => {
-    const infrastructure = row(switches);
-    return {
-      ...infrastructure,
-      switches: infrastructure.switches.map((one) =>
-        of.includes(one.id) ? { ...one, driver: 'p4' as const, program: 'mine' } : one,
-      ),
-    };
-  };
-  const classify = (server: string, from: string[], more: Partial<FabricRule> = {}) =>
-    rule('classify', [{ hop: 1, server }], { from_hosts: from, chain_id: 'chain', ...more });
-
-  it('has no entries, and nothing is forwarded to it or through it', () => {
-    const { switches, tables, faults } = lowerFabric(withProgram(['sw-2']), NONE, []);
-    expect(faults).toEqual([]);
-    expect([...switches.keys()]).toEqual(['sw-1', 'sw-3']);
-    expect(tables.map(({ id }) => id)).toEqual(['sw-1', 'sw-3']);
-    for (const { ports, entries } of switches.values()) {
-      expect(ports.map(({ neighbour }) => neighbour)).not.toContain('sw-2');
-      const addresses = entries.flatMap(({ match }) => match.fields['ip.dst'] ?? []);
-      expect(new Set(addresses.map((one) => 'value' in one && one.value)).size).toBe(1);
-    }
-  });
-
-  it.each([
-    ['of a host that hangs on it', ['sw-1'], classify('server-2', ['host-1']), 'sw-1', 'host-1'],
-    ['of a server that hangs on it', ['sw-2'], classify('server-2', ['host-1']), 'sw-2', 'server-2'],
-    ['across it', ['sw-2'], classify('server-3', ['host-1']), 'sw-2', 'host-1 and server-3'],
-    [
-      'to a host that hangs on it',
-      ['sw-3'],
-      classify('server-1', ['host-1'], { match: [{ field: 'ip.dst', prefix: '10.0.0.3/32', not: false }] }),
-      'sw-3',
-      'host-3',
-    ],
-  ])('is named by what cannot be lowered %s', (_what, own, one, where, carries) => {
-    const { conflicts, faults } = lowerFabric(withProgram(own), NONE, [one]);
-    expect(conflicts).toMatchObject([{ constraint: 'switch-program', where }]);
-    expect(faults).toEqual([
-      `${where} runs the P4 program mine of its own, so it carries nothing for ${carries} (${one.id})`,
-    ]);
-  });
-
-  it('is in nobody’s way elsewhere', () => {
-    const { faults, switches } = lowerFabric(withProgram(['sw-3']), NONE, [classify('server-2', ['host-1'])]);
-    expect(faults).toEqual([]);
-    expect(switches.get('sw-1')!.entries.some(({ rule_id }) => rule_id !== null)).toBe(true);
-  });
 });

@@ -9,6 +9,7 @@ import {
   LogRequest,
   NodeSpec,
   type Observed,
+  OpenShell,
   Target,
 } from '@orrery/contract';
 import { z } from 'zod';
@@ -35,6 +36,7 @@ import { readLinks, setLink } from './platform/links.js';
 import { log } from './platform/log.js';
 import { InterfaceKeeper, type NodeInterface } from './reconcile/interface-keeper.js';
 import { Reconciler } from './reconcile/reconciler.js';
+import { Shells } from './shell/shells.js';
 import { VERSION } from './version.js';
 
 const STATE_LIMIT = 1000;
@@ -52,6 +54,7 @@ export class Agent {
   private readonly reconciler: Reconciler;
   private readonly link: ServerLink;
   private readonly sampler: Sampler;
+  private readonly shells = new Shells((shell, message) => this.link.shell(shell, message));
   private readonly recent = new RecentSamples();
   private readonly store: DesiredStore<typeof NodeSpec>;
   /** Capabilities reported in the last hello; undefined before the first. */
@@ -92,6 +95,8 @@ export class Agent {
         desired: (message, first) => this.desired(message, first),
         applications: (spec) => this.applications.desire(spec),
         call: (call) => this.call(call),
+        shell: ({ shell, message }) => this.shells.take(shell, message),
+        closed: () => this.shells.endAll(),
         invalid: (why) => this.emit('agent.bad-message', node, `Message from the server ignored: ${why}`, {}),
       },
     );
@@ -121,6 +126,7 @@ export class Agent {
   }
 
   async stop(): Promise<void> {
+    this.shells.endAll();
     this.sampler.stop();
     this.interfaces.stop();
     const keep = this.options.on_exit === 'keep';
@@ -264,6 +270,13 @@ export class Agent {
         if (!driver.readLog)
           throw new Error(`/instance_id: ${instance_id} writes no log of its own (driver ${driver.kind})`);
         return driver.readLog(instance_id, paramsOf(LogRequest, params));
+      }
+      case 'open_shell': {
+        const { shell, ...size } = paramsOf(OpenShell, params);
+        if (!driver.openShell)
+          throw new Error(`/instance_id: ${instance_id} runs in no container (driver ${driver.kind})`);
+        await this.shells.open(shell, () => driver.openShell!(instance_id, size));
+        return {};
       }
       case 'export_state':
         return driver.exportState(instance_id);

@@ -36,6 +36,8 @@ orrery-agent switches: programs switches (orrery-agent switches --help)
   --docker-config FILE    configuration of a Docker client (config.json) with passwords of registries (default: none)
   --legacy-nfs on|off   runs programs of NFs that users describe, as root in a namespace, and images that they name
                         (twin: on, live: off)
+  --nf-shell on|off     lets administrators of the console open a shell in containers of programs and images
+                        (twin: on, live: off)
   --boards FILE         FPGA boards of this node (JSON; see README.md)
   --on-exit keep|stop   what happens to the engine when the agent stops (twin: stop, live: keep)
   --help
@@ -81,6 +83,7 @@ const Options = z.object({
   images: z.string().min(1, '--images must be a folder').default(IMAGES),
   'docker-config': z.string().min(1, '--docker-config must be a file').optional(),
   'legacy-nfs': oneOf('--legacy-nfs', ['on', 'off'] as const).optional(),
+  'nf-shell': oneOf('--nf-shell', ['on', 'off'] as const).optional(),
   boards: z.string().min(1, '--boards must be a file').optional(),
   'on-exit': oneOf('--on-exit', ['keep', 'stop'] as const).optional(),
 });
@@ -104,6 +107,8 @@ export interface AgentOptions {
   docker_config: string | null;
   /** Whether it runs the programs of descriptors that users wrote. */
   legacy_nfs: boolean;
+  /** Whether administrators may open shells in containers. */
+  nf_shell: boolean;
   boards: string | null;
   on_exit: 'keep' | 'stop';
 }
@@ -139,6 +144,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): AgentOption
     images: resolve(options.images),
     docker_config: options['docker-config'] === undefined ? null : resolve(options['docker-config']),
     legacy_nfs: (options['legacy-nfs'] ?? (options.origin === 'twin' ? 'on' : 'off')) === 'on',
+    nf_shell: (options['nf-shell'] ?? (options.origin === 'twin' ? 'on' : 'off')) === 'on',
     boards: options.boards ?? null,
     on_exit: options['on-exit'] ?? (options.origin === 'twin' ? 'stop' : 'keep'),
   };

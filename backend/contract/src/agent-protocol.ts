@@ -7,12 +7,13 @@ import { MAX_IMAGES } from './image-lack.js';
 import { InstanceState } from './lifecycle.js';
 import { EngineAbility, NodeSpec } from './node-spec.js';
 import { P4ProgramFiles } from './p4/p4-program.js';
+import { ShellInput, ShellOutput, ShellSize } from './shell.js';
 import { ObservedSwitch, SwitchDescription, SwitchSamples } from './switch-protocol.js';
 import { SwitchAbilities, SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
 /** Raised on every change that older agents or servers do not understand. */
-export const AGENT_PROTOCOL = 8;
+export const AGENT_PROTOCOL = 9;
 
 /** Longest hello, in bytes: half of what a server reads from who has not been admitted. */
 export const HELLO_MOST_BYTES = 128 * 1024;
@@ -60,6 +61,10 @@ export const AgentCapabilities = z.strictObject({
         .boolean()
         .optional()
         .describe('whether unmodified programs run in containers, too; which ones: `legacy_nfs`. Absent: they do not'),
+      shell: z
+        .boolean()
+        .optional()
+        .describe('its operator lets administrators open a shell in containers of programs and images. Absent: not'),
       images: z
         .array(z.string().max(300))
         .max(MAX_IMAGES)
@@ -89,6 +94,8 @@ const identity = {
   join_token: z.string().max(200).nullable(),
   credential: z.string().min(32).max(200).describe('a secret that the agent made and stored before it first connected'),
 };
+
+const ShellId = z.string().min(1).max(64).describe('a shell that `open_shell` has opened on this connection');
 
 /**
  * Agent to server. The first message is `hello` (server) or `switch-hello` (switch). A join token works once, for
@@ -130,6 +137,7 @@ export const AgentMessage = z.discriminatedUnion('type', [
     result: z.unknown().optional(),
     error: z.string().nullable(),
   }),
+  z.strictObject({ type: z.literal('shell'), shell: ShellId, message: ShellOutput }),
 ]);
 export type AgentMessage = z.infer<typeof AgentMessage>;
 
@@ -140,6 +148,7 @@ export type AgentMessage = z.infer<typeof AgentMessage>;
 export const AgentMethod = z.enum([
   'get_instance_state',
   'read_log',
+  'open_shell',
   'export_state',
   'import_state',
   'export_flows',
@@ -152,6 +161,9 @@ export const AgentMethod = z.enum([
   'read_cells',
 ]);
 export type AgentMethod = z.infer<typeof AgentMethod>;
+
+/** Parameters of `open_shell`. */
+export const OpenShell = z.object({ shell: ShellId, ...ShellSize.shape });
 
 /** Server to agent. */
 export const ServerMessage = z.discriminatedUnion('type', [
@@ -173,6 +185,11 @@ export const ServerMessage = z.discriminatedUnion('type', [
     method: AgentMethod,
     instance_id: Id,
     params: z.record(z.string(), z.unknown()),
+  }),
+  z.strictObject({
+    type: z.literal('shell'),
+    shell: ShellId,
+    message: z.discriminatedUnion('type', [...ShellInput.options, z.strictObject({ type: z.literal('close') })]),
   }),
   z.strictObject({
     type: z.literal('refused'),

@@ -63,6 +63,8 @@ export { problemStatuses } from './route-problems.js';
 export * from './route-types.js';
 export * from './sample-keys.js';
 export * from './scenario.js';
+export * from './shell.js';
+export * from './shell-limits.js';
 export * from './stream.js';
 export * from './switch-driver.js';
 export * from './switch-protocol.js';

@@ -20,6 +20,7 @@ import { ReconfigurationModule } from './modules/reconfiguration/reconfiguration
 import { SamplesModule } from './modules/samples/samples.module.js';
 import { ScenariosModule } from './modules/scenarios/scenarios.module.js';
 import { SessionsModule } from './modules/sessions/sessions.module.js';
+import { ShellsModule } from './modules/shells/shells.module.js';
 import { SlosModule } from './modules/slos/slos.module.js';
 import { StreamModule } from './modules/stream/stream.module.js';
 import { SystemModule } from './modules/system/system.module.js';
@@ -60,6 +61,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       ReconfigurationModule,
       ScenariosModule,
       StreamModule,
+      ShellsModule,
       SystemModule,
     ],
     providers: [

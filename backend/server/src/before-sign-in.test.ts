@@ -22,7 +22,7 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.terminate();
 });
 
-type Path = '/agent' | '/stream';
+type Path = '/agent' | '/shell' | '/stream';
 
 function dial(path: Path, options: ClientOptions = {}): WebSocket {
   const socket = new WebSocket(`${server.running.url.replace('http', 'ws')}${API_PREFIX}${path}`, options);
@@ -49,7 +49,7 @@ async function signsIn(): Promise<void> {
   expect(JSON.parse(String((await answer)[0]))).toMatchObject({ type: 'ready' });
 }
 
-describe.each<Path>(['/agent', '/stream'])('a connection at %s that has not signed in', (path) => {
+describe.each<Path>(['/agent', '/shell', '/stream'])('a connection at %s that has not signed in', (path) => {
   it.each([
     'x'.repeat(60_000),
     '[]',

@@ -184,7 +184,7 @@ function throwAt(socket: WebSocket, frames: readonly Frame[]): void {
   }
 }
 
-async function open(path: '/stream' | '/agent'): Promise<WebSocket | null> {
+async function open(path: '/stream' | '/shell' | '/agent'): Promise<WebSocket | null> {
   const socket = new WebSocket(`${server.running.url.replace('http', 'ws')}${API_PREFIX}${path}`);
   socket.on('error', () => undefined);
   return new Promise((resolve) => {
@@ -219,7 +219,7 @@ describe(`random input, seed ${SEED}`, () => {
       }
     })();
     const visit = fc.record({
-      path: fc.constantFrom('/stream' as const, '/agent' as const),
+      path: fc.constantFrom('/stream' as const, '/shell' as const, '/agent' as const),
       signsIn: fc.boolean(),
       frames: fc.array(frame, { maxLength: 8 }),
     });

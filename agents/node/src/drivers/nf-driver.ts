@@ -7,9 +7,11 @@ import type {
   InstanceLog,
   InstanceSpec,
   LogRequest,
+  ShellSize,
   SlotRef,
   Target,
 } from '@orrery/contract';
+import type { ShellTerminal } from './shell-terminal.js';
 
 export type InstanceRuntimeState = 'starting' | 'running' | 'failed' | 'stopping';
 
@@ -138,6 +140,8 @@ export interface NfDriver {
   getInstanceState(instanceId: string, limit: number): Promise<Record<string, unknown>>;
   /** What the program of an instance wrote; absent: its instances write nothing of their own. */
   readLog?(instanceId: string, wanted: LogRequest): Promise<InstanceLog>;
+  /** A shell where the program of an instance runs; absent: its instances are not in containers. */
+  openShell?(instanceId: string, size: ShellSize): Promise<ShellTerminal>;
   /** The two halves of migrate_instance: export flow state from one instance and import it into another. */
   exportState(instanceId: string): Promise<Record<string, unknown>>;
   /** `renew`: a flow that is known takes what came in if that was used later. Null: the instance does not count what it left out. */

@@ -5,6 +5,7 @@ import {
   HELLO_MOST_BYTES,
   type ObservedApplications,
   ServerMessage,
+  type ShellOutput,
   TEXT_MOST,
 } from '@orrery/contract';
 import { type RawData, WebSocket } from 'ws';
@@ -24,6 +25,7 @@ type Hello =
 type Observed = Extract<AgentMessage, { type: 'observed' | 'switch-observed' }>;
 type Samples = Extract<AgentMessage, { type: 'samples' | 'switch-samples' }>;
 export type Desired = Extract<ServerMessage, { type: 'desired' | 'switch-desired' }>;
+export type ShellMessage = Extract<ServerMessage, { type: 'shell' }>;
 export type Call = Extract<ServerMessage, { type: 'call' }>;
 
 export interface LinkOptions {
@@ -45,6 +47,10 @@ export interface LinkHandlers {
   /** Absent: this node runs no applications. */
   applications?(spec: ApplicationsSpec): void;
   call(call: Call): Promise<unknown>;
+  /** Of a shell that a call opened on this connection. Absent: this node has none. */
+  shell?(message: ShellMessage): void;
+  /** The connection has ended, and with it what was opened on it. */
+  closed?(): void;
   /** An invalid message; `why` names the field. */
   invalid(why: string): void;
 }
@@ -130,6 +136,11 @@ export class ServerLink {
     return this.send(samples);
   }
 
+  /** Lost if there is no connection: shells end with it. */
+  shell(shell: string, message: ShellOutput): void {
+    this.send({ type: 'shell', shell, message });
+  }
+
   private connect(): void {
     const socket = new WebSocket(this.options.url, {
       maxPayload: INBOUND_LIMIT_BYTES,
@@ -165,6 +176,8 @@ export class ServerLink {
           this.handlers.desired(message, firstDesired);
           firstDesired = false;
           return;
+        case 'shell':
+          return this.handlers.shell?.(message);
         case 'call':
           return void this.answer(socket, message);
       }
@@ -181,6 +194,7 @@ export class ServerLink {
         log('warning', `no connection to ${this.options.url}: ${why || `code ${code}`}`);
       this.welcomed = false;
       this.socket = null;
+      this.handlers.closed?.();
       this.retry();
     });
   }
@@ -269,9 +283,9 @@ export class ServerLink {
   }
 }
 
-/** What the server would refuse as too long is shortened; the state of an NF, in replies, never is. */
+/** What the server would refuse as too long is shortened; the state of an NF, in replies, and what a shell writes never are. */
 function textOf(message: AgentMessage): string {
-  const whole = message.type === 'reply' || message.type === 'samples';
+  const whole = ['reply', 'samples', 'shell'].includes(message.type);
   return whole ? JSON.stringify(message) : JSON.stringify(message, shortened);
 }
 

@@ -14,6 +14,7 @@ import { RECONFIGURATION_EVENTS } from './reconfiguration.js';
 import { SCENARIO_EVENTS } from './scenario.js';
 import { SERVER_EVENTS } from './server.js';
 import { SESSION_EVENTS } from './session.js';
+import { SHELL_EVENTS } from './shell.js';
 import { SLO_EVENTS } from './slo.js';
 import { SWITCH_AGENT_EVENTS } from './switch.js';
 import { TWIN_CONTROL_EVENTS, TWIN_EVENTS } from './twin.js';
@@ -43,6 +44,7 @@ export const EVENTS = {
   ...TWIN_CONTROL_EVENTS,
   ...SERVER_EVENTS,
   ...SESSION_EVENTS,
+  ...SHELL_EVENTS,
   ...FROM_AGENTS,
   ...FROM_TWIN,
 };

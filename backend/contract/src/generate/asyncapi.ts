@@ -30,6 +30,7 @@ export function asyncApi(version: string): Record<string, unknown> {
         client: 'StreamClientMessage',
         server: 'StreamServerMessage',
       }),
+      shell: channel(`${API_PREFIX}/shell`, 'console', { client: 'ShellClientMessage', server: 'ShellServerMessage' }),
       agent: channel(`${API_PREFIX}/agent`, 'console', { client: 'AgentMessage', server: 'ServerMessage' }),
       events: {
         address: `${API_PREFIX}/events/stream`,
@@ -40,6 +41,13 @@ export function asyncApi(version: string): Record<string, unknown> {
     operations: {
       receiveFromConsole: operation('stream', 'receive', 'client', 'A console authenticates and subscribes to samples'),
       sendToConsole: operation('stream', 'send', 'server', 'Events, samples and SLOs'),
+      receiveFromTerminal: operation(
+        'shell',
+        'receive',
+        'client',
+        'An administrator opens a shell in a container and types',
+      ),
+      sendToTerminal: operation('shell', 'send', 'server', 'What the shell writes, and its end'),
       receiveFromAgent: operation('agent', 'receive', 'client', 'An agent joins and reports'),
       sendToAgent: operation('agent', 'send', 'server', 'Desired state and calls'),
       sendEvents: {

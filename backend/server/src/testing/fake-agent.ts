@@ -47,6 +47,10 @@ export class FakeAgent {
   images: string[] | undefined;
   /** Answers to calls, by method, in place of the usual one. */
   readonly answers = new Map<string, unknown>();
+  /** Why calls are refused, by method. */
+  readonly refusals = new Map<string, string>();
+  /** What shells were told. */
+  readonly shells: Extract<ServerMessage, { type: 'shell' }>[] = [];
   /** What its engine declares beside NFs. */
   abilities: EngineAbility[] = [];
   /** Boards that it drives, with their number of slots. */
@@ -95,9 +99,11 @@ export class FakeAgent {
         this.toldApplications.push(message.spec);
       } else if (message.type === 'call') {
         this.calls.push(message);
-        const result = this.answers.get(message.method) ?? { of: message.instance_id };
-        this.send({ type: 'reply', id: message.id, result, error: null });
-      } else if (message.type === 'refused') this.refused = message.detail;
+        const error = this.refusals.get(message.method) ?? null;
+        const result = error === null ? (this.answers.get(message.method) ?? { of: message.instance_id }) : undefined;
+        this.send({ type: 'reply', id: message.id, result, error });
+      } else if (message.type === 'shell') this.shells.push(message);
+      else if (message.type === 'refused') this.refused = message.detail;
     });
     socket.on('error', () => undefined);
     await until(`connection of ${this.node}`, () => socket.readyState === WebSocket.OPEN);

@@ -39,6 +39,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   elephant: [],
   server: ['health'],
   session: [],
+  shell: [],
 };
 
 /** Events that change less than their kind. */

@@ -7,6 +7,7 @@ import {
   type InstanceSpec,
   type LogRequest,
   MAX_IMAGES,
+  type ShellSize,
 } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { HEARTBEAT, type HeartbeatTiming } from '../../platform/heartbeat.js';
@@ -19,6 +20,7 @@ import { ProgramRunner } from '../legacy/program-runner.js';
 import { ProgramUsage } from '../legacy/program-usage.js';
 import type { Programs } from '../legacy/programs.js';
 import { type Change, DriverError, type FlowDriver, type HostedDriver, type HostedFigure } from '../nf-driver.js';
+import type { ShellTerminal } from '../shell-terminal.js';
 import { INSTANCE_LABEL, NF_LIMITS } from './container-config.js';
 import { ContainerHousing } from './container-housing.js';
 import type { ContainerInstance } from './container-instance.js';
@@ -26,6 +28,7 @@ import { logOf } from './container-log.js';
 import { containerNames } from './container-names.js';
 import { ContainerRunner } from './container-runner.js';
 import { type Contained, ContainerRunners, isNf } from './container-runners.js';
+import { openContainerShell } from './container-shell.js';
 import { type ContainerDeath, DockerClient } from './docker-client.js';
 import { DockerHost, type ProbeTiming } from './docker-host.js';
 import type { ImageArchives } from './image-archives.js';
@@ -48,6 +51,8 @@ interface ContainerOptions {
   archives?: ImageArchives;
   /** Configuration of a Docker client with passwords of registries; null: none. */
   docker_config?: string | null;
+  /** Whether administrators of the console may have a shell in containers of programs and images. */
+  nf_shell?: boolean;
   /** How long Docker may be unreachable before containers are no longer offered. */
   absence_ms?: number;
   probe?: ProbeTiming;
@@ -128,7 +133,8 @@ export class ContainerDriver implements HostedDriver {
     const { available, detail } = this.host;
     const known = new Set([...(this.options.archives?.references ?? []), ...this.host.images]);
     const images = [...known].filter((name) => name.length <= IMAGE_NAME_CHARS).slice(0, MAX_IMAGES);
-    return { available, detail: detail.slice(0, DETAIL_LIMIT_CHARS), programs: true, images };
+    const shell = this.options.nf_shell ?? false;
+    return { available, detail: detail.slice(0, DETAIL_LIMIT_CHARS), programs: true, shell, images };
   }
 
   /**
@@ -167,6 +173,17 @@ export class ContainerDriver implements HostedDriver {
     const lines = await this.docker.timedLogs(nf, wanted.lines + 1, wanted.after);
     if (lines === null) throw new DriverError(`${instanceId} has no container: ${observed.detail ?? observed.state}`);
     return logOf(lines, wanted);
+  }
+
+  /** With the rights that the container has, and no more. */
+  async openShell(instanceId: string, size: ShellSize): Promise<ShellTerminal> {
+    const { docker, node, nf_shell = false, programs } = this.options;
+    const { running, observed, record } = this.instances.get(instanceId);
+    if (!nf_shell) throw new DriverError(`the agent of ${node} allows no shells (orrery-agent --nf-shell on)`);
+    if (!programs.of(record)) throw new DriverError(`${instanceId} is an NF of the engine: its container has no shell`);
+    if (!running || isNf(running) || running.programPid === null)
+      throw new DriverError(`${instanceId} does not run: ${observed.detail ?? observed.state}`);
+    return openContainerShell(docker, containerNames(node, instanceId).nf, instanceId, size);
   }
 
   exportState(instanceId: string): Promise<Record<string, unknown>> {

@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { AGENT_PROTOCOL, AgentMessage, type ApplicationsSpec, fieldErrors, type ServerMessage } from '@orrery/contract';
+import {
+  AGENT_PROTOCOL,
+  AgentMessage,
+  type ApplicationsSpec,
+  fieldErrors,
+  type ServerMessage,
+  type ShellOutput,
+  type ShellSize,
+} from '@orrery/contract';
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
 import { ProblemError } from '../../platform/problem.js';
 import type { Visitor } from '../../platform/sockets.js';
 import { type CallMethod, LostReply } from '../../ports/node-fleet.js';
+import type { NodeShell } from '../../ports/node-shells.js';
 import { type AgentPace, MAX_INVALID, REPORT_BYTES } from './agent-limits.js';
 import type { Admission, Hello } from './agent-registry.js';
 
@@ -12,12 +21,15 @@ const OtherHello = z.object({ type: z.enum(['hello', 'switch-hello']), protocol:
 const HELLO_LIMIT_MS = 5000;
 /** Unread bytes after which an agent is disconnected. */
 const BACKLOG_BYTES = 64 * 1024 * 1024;
+/** Unread bytes after which what is typed into a shell is given up. */
+const TYPED_BACKLOG_BYTES = 1024 * 1024;
 const MAX_CALLS = 64;
 const MAX_WHY = 300;
 /** Above the limits of the agent, whose error says more: 10 s for an NF, 30 s for the state of a board's slot. */
 const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   get_instance_state: 12_000,
   read_log: 12_000,
+  open_shell: 25_000,
   export_state: 35_000,
   import_state: 35_000,
   export_flows: 35_000,
@@ -30,7 +42,7 @@ const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   read_cells: 12_000,
 };
 
-export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'switch-hello' | 'reply' }>;
+export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'switch-hello' | 'reply' | 'shell' }>;
 /** Desired state of a server or a switch. */
 export type DesiredMessage = Extract<ServerMessage, { type: 'desired' | 'switch-desired' }>;
 
@@ -72,6 +84,7 @@ export class AgentConnection {
   private invalidCount = 0;
   private pace: AgentPace | null = null;
   private readonly calls = new Map<string, (reply: Reply) => void>();
+  private readonly shells = new Map<string, (message: ShellOutput) => void>();
 
   constructor(
     private readonly socket: WebSocket,
@@ -97,6 +110,8 @@ export class AgentConnection {
       clearTimeout(limit);
       clearInterval(pings);
       for (const settle of this.calls.values()) settle(lost('the agent disconnected'));
+      for (const listen of this.shells.values()) listen({ type: 'ended', detail: 'the agent disconnected' });
+      this.shells.clear();
       this.handlers.closed(this);
     });
   }
@@ -143,6 +158,35 @@ export class AgentConnection {
     });
   }
 
+  /** Throws as `call`. */
+  async openShell(instanceId: string, size: ShellSize, listen: (message: ShellOutput) => void): Promise<NodeShell> {
+    const shell = randomUUID();
+    const close = () => {
+      if (this.shells.delete(shell)) this.send({ type: 'shell', shell, message: { type: 'close' } });
+    };
+    this.shells.set(shell, listen);
+    try {
+      await this.call('open_shell', instanceId, { shell, ...size });
+    } catch (error) {
+      close();
+      throw error;
+    }
+    return {
+      tell: (message) => {
+        if (!this.shells.has(shell) || this.socket.bufferedAmount > TYPED_BACKLOG_BYTES) return false;
+        this.send({ type: 'shell', shell, message });
+        return true;
+      },
+      close,
+    };
+  }
+
+  private takeShell(shell: string, message: ShellOutput): void {
+    const listen = this.shells.get(shell);
+    if (message.type === 'ended') this.shells.delete(shell);
+    listen?.(message);
+  }
+
   cut(): void {
     this.socket.terminate();
   }
@@ -156,6 +200,7 @@ export class AgentConnection {
     if (!message) return;
     if (isHello(message)) this.invalid('a second hello');
     else if (message.type === 'reply') this.calls.get(message.id)?.(message);
+    else if (message.type === 'shell') this.takeShell(message.shell, message.message);
     else this.handlers.report(this, message);
   }
 

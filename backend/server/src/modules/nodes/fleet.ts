@@ -18,6 +18,8 @@ import {
   type Origin,
   type P4ProgramFiles,
   PacketTraces,
+  type ShellOutput,
+  type ShellSize,
   type SwitchAbilities,
   type SwitchDescription,
   type SwitchSpec,
@@ -33,6 +35,7 @@ import { SOCKETS, type Sockets, type Visitor } from '../../platform/sockets.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import type { CallMethod, NodeFleet } from '../../ports/node-fleet.js';
+import type { NodeShell, NodeShells } from '../../ports/node-shells.js';
 import type { SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY_SINK, type TelemetrySink } from '../../ports/telemetry.js';
 import { AgentConnection, type AgentReport, type DesiredMessage } from './agent-connection.js';
@@ -63,7 +66,7 @@ interface NodeState {
 
 /** Tracks every agent. One that is silent for two seconds is disconnected, and its reports are stale. */
 @Injectable()
-export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicationShutdown {
+export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, OnApplicationShutdown {
   private readonly nodes = new Map<string, NodeState>();
   private readonly listeners: ((node: string) => void)[] = [];
   private readonly refusals: BoundedAudit;
@@ -238,9 +241,22 @@ export class Fleet implements NodeFleet, SwitchFleet, OnModuleInit, OnApplicatio
     params: Record<string, unknown>,
     signal?: AbortSignal,
   ): Promise<unknown> {
+    return this.connectionOf(node).call(method, instanceId, params, signal);
+  }
+
+  async openShell(
+    node: string,
+    instanceId: string,
+    size: ShellSize,
+    listen: (message: ShellOutput) => void,
+  ): Promise<NodeShell> {
+    return this.connectionOf(node).openShell(instanceId, size, listen);
+  }
+
+  private connectionOf(node: string): AgentConnection {
     const connection = this.nodes.get(node)?.connection;
     if (!connection) throw new ProblemError(502, `The agent of ${node} is not connected.`);
-    return connection.call(method, instanceId, params, signal);
+    return connection;
   }
 
   async traces(

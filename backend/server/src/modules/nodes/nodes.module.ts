@@ -5,6 +5,7 @@ import { pageOf } from '../../platform/paging.js';
 import { invalid, notFound } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { NODE_SHELLS } from '../../ports/node-shells.js';
 import { SWITCH_FLEET } from '../../ports/switch-fleet.js';
 import { AgentRegistry } from './agent-registry.js';
 import { Fleet } from './fleet.js';
@@ -51,8 +52,9 @@ class NodesController {
     AgentRegistry,
     Fleet,
     { provide: FLEET, useExisting: Fleet },
+    { provide: NODE_SHELLS, useExisting: Fleet },
     { provide: SWITCH_FLEET, useExisting: Fleet },
   ],
-  exports: [FLEET, SWITCH_FLEET],
+  exports: [FLEET, NODE_SHELLS, SWITCH_FLEET],
 })
 export class NodesModule {}

@@ -21,6 +21,7 @@ import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { type Chip, rateKey } from '../model.js';
 import { InstanceFigures } from './instance-figures.js';
 import { InstanceLog } from './instance-log.js';
+import { InstanceShell } from './instance-shell.js';
 import { originFact } from './origin-fact.js';
 
 /** Drivers whose instances are programs of their own. */
@@ -135,6 +136,7 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
       <MoveFlows chip={chip} owned={ownSplits[0] ?? null} />
       <InstanceFigures id={chip.id} />
       {WRITE_LOGS.includes(instance.driver) && <InstanceLog key={chip.id} id={chip.id} />}
+      {instance.driver !== 'switch' && <InstanceShell key={`shell ${chip.id}`} instance={instance} />}
       <Counters chip={chip} />
     </>
   );

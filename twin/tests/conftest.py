@@ -11,7 +11,21 @@ TWIN = Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def rack() -> dict[str, Any]:
-    """The demo topology, fresh for each test to change."""
+    """The demo topology with what stands beside engines only, fresh for each test to change."""
+    whole = demo_rack()
+    hung = {board["id"] for board in whole["boards"] if board.get("attached") == "switch"}
+    whole["boards"] = [board for board in whole["boards"] if board["id"] not in hung]
+    whole["links"] = [link for link in whole["links"] if link["a"]["node"] not in hung]
+    return whole
+
+
+@pytest.fixture
+def rack_with_hung_board() -> dict[str, Any]:
+    """The demo topology as it is: `board-3` hangs on its switch."""
+    return demo_rack()
+
+
+def demo_rack() -> dict[str, Any]:
     return json.loads((TWIN / "topologies/rack.json").read_text())  # type: ignore[no-any-return]
 
 

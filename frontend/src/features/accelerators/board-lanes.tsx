@@ -1,6 +1,7 @@
 import type { Accelerator, Reconfiguration } from '@orrery/contract';
 import type { ChainTitle } from '../../shared/api/chains.js';
 import { shareOf, type TimeRange } from '../../shared/charts/time-range.js';
+import { attachmentText } from '../../shared/format/attachment.js';
 import { clockTextMs, durationText } from '../../shared/format/time.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -30,7 +31,7 @@ export function BoardLanes({ board, lanes, titleOf, ...shown }: BoardLanesProps)
         {isEmulated(board) && <EmulatedMark />}
         {board.state !== 'operating' && <StatusBadge state={board.state} />}
         <span className="muted">
-          {board.device}, {board.server}
+          {board.device}, {attachmentText(board)}
         </span>
         <Slowdown board={board} />
       </div>

@@ -3,6 +3,7 @@ import { samplePrefix } from '@orrery/contract/sample-keys';
 import { IconCpu2 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { attachmentText } from '../../shared/format/attachment.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { resourcesText } from '../../shared/format/resources.js';
 import { durationText } from '../../shared/format/time.js';
@@ -60,6 +61,7 @@ function Board({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<Bo
     >
       <dl className={classes.facts}>
         <Fact name="Device">{board.device}</Fact>
+        <Fact name="Attached">{attachmentText(board)}</Fact>
         <Fact name="Server">
           <Link to={`/topology?node=${encodeURIComponent(board.server)}`}>{board.server}</Link>
         </Fact>

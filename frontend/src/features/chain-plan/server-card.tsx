@@ -98,7 +98,8 @@ function Board({
       <div className={classes.boardHead}>
         <strong>{board.title ?? board.id}</strong> <EmulatedMark origin={board.origin} />
         <span className="muted">
-          {board.device}, ports {quantityText('bps', board.bandwidth_bps)}
+          {board.device}, {board.attached === 'switch' ? 'at the switch, ' : ''}ports{' '}
+          {quantityText('bps', board.bandwidth_bps)}
         </span>
       </div>
       <ul className={classes.slots} aria-label={`Slots of ${board.title ?? board.id}`}>

@@ -11,11 +11,15 @@ export interface SlotRow {
   readonly instance: NfInstance | null;
 }
 
-/** A board in its server, relative to the server's centre. */
+/** A board in its server, or by itself at a switch, relative to the centre of that. */
 export interface BoardBox {
   readonly id: string;
   readonly title: string;
   readonly device: string;
+  /** Whose agent drives it. */
+  readonly server: string;
+  /** At which its ports hang; none beside an engine. */
+  readonly switches: readonly string[];
   readonly emulated: boolean;
   readonly state: Accelerator['state'] | 'unknown';
   readonly slots: readonly SlotRow[];
@@ -64,6 +68,8 @@ export function boardBoxes(
       id: board.id,
       title: board.title ?? board.id,
       device: board.device,
+      server: board.server,
+      switches: known?.switches ?? [],
       emulated: known?.description?.emulated ?? board.origin === 'twin',
       state: known?.state ?? 'unknown',
       slots,

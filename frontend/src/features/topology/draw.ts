@@ -205,7 +205,7 @@ function outline(context: CanvasRenderingContext2D, frame: Frame, node: SceneNod
 }
 
 function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: SceneNode, at: Point): void {
-  const { palette, overlay, live } = frame;
+  const { palette, live } = frame;
   const box = { ...at, w: node.w, h: node.h };
   outline(context, frame, node, box);
   const left = at.x - node.w / 2;
@@ -247,6 +247,13 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     const width = row.idle > 0 ? node.w - 20 : CORE_LABEL_W - 6;
     drawWhole(context, row.label, { x: left + 10, y: at.y + row.y + 0.5 }, { width, height: CHIP_H }, k);
   }
+  drawContents(context, frame, node, at);
+}
+
+/** The boards and NFs of a server, or what a board at a switch consists of. */
+function drawContents(context: CanvasRenderingContext2D, frame: Frame, node: SceneNode, at: Point): void {
+  const { palette, overlay, live } = frame;
+  const { k } = frame.transform;
   for (const board of node.boards) drawBoard(context, frame, board, at);
   for (const chip of node.chips) {
     const chipBox = { x: at.x + chip.x, y: at.y + chip.y, w: chip.w, h: chip.h };
@@ -290,7 +297,7 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
   }
 }
 
-/** A board in its server: name and state, and a row for each slot; the NF in a slot is a separate chip. */
+/** A board in its server, or by itself: name and state, and a row for each slot; the NF in a slot is a separate chip. */
 function drawBoard(context: CanvasRenderingContext2D, frame: Frame, board: BoardBox, server: Point): void {
   const { palette } = frame;
   const box = { x: server.x + board.x, y: server.y + board.y, w: board.w, h: board.h };
@@ -439,6 +446,7 @@ export function drawFrame(context: CanvasRenderingContext2D, frame: Frame, ratio
     if (at.x + node.w / 2 < x0 || at.x - node.w / 2 > x1 || at.y + node.h / 2 < y0 || at.y - node.h / 2 > y1) continue;
     context.globalAlpha = overlay && !overlay.nodes.has(node.id) ? DIM : 1;
     if (node.kind === 'server') drawServer(context, frame, node, at);
+    else if (node.kind === 'board') drawContents(context, frame, node, at);
     else drawSimple(context, frame, node, at);
   }
   if (overlay) drawOverlay(context, frame, overlay);

@@ -38,13 +38,13 @@ export function rowsOf(scene: Scene, text: string): Row[] {
   };
   const servers: Row[] = [];
   for (const { id, title, chips, boards, kind } of nodes) {
-    if (kind !== 'server') continue;
+    if (kind !== 'server' && kind !== 'board') continue;
     const beside = joints.filter((joint) => joint.server === id);
     const found = match(title) ? beside : beside.filter((joint) => match(`${joint.kind} ${joint.id}`));
     const inside = chips.filter((chip) => match(chip.id));
     const hasBoard = boards.some((board) => match(`${board.title} ${board.id}`));
     if (match(title) || inside.length > 0 || hasBoard || found.length > 0)
-      servers.push({ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 });
+      servers.push({ kind: 'item', target: { kind: kind === 'board' ? 'board' : 'node', id }, label: title, depth: 0 });
     for (const chip of match(title) ? chips : inside) {
       const target: Target = { kind: 'nf', id: chip.id };
       const chain = chip.id.slice(0, -chip.label.length - 1);
@@ -52,7 +52,7 @@ export function rowsOf(scene: Scene, text: string): Row[] {
     }
     for (const { id: joint, kind: what } of found)
       servers.push({ kind: 'item', target: { kind: 'joint', id: joint }, label: what, of: joint, depth: 1 });
-    for (const board of boards) {
+    for (const board of kind === 'board' ? [] : boards) {
       if (!match(`${title} ${board.title} ${board.id}`)) continue;
       servers.push({ kind: 'item', target: { kind: 'board', id: board.id }, label: board.title, depth: 1 });
     }

@@ -15,7 +15,8 @@ import { type BoardBox, boardBoxes, boardsHeight } from './boards.js';
 import type { Point } from './geometry.js';
 import type { RunningJoint } from './running-joints.js';
 
-export type NodeKind = 'server' | 'switch' | 'host';
+/** `board`: one whose ports hang on a switch; others are drawn in their servers. */
+export type NodeKind = 'server' | 'switch' | 'host' | 'board';
 
 /** An NF instance on a core or a board of its server; the box is relative to the server's centre. */
 export interface Chip {
@@ -66,7 +67,9 @@ export interface Scene {
   readonly name: string;
   readonly nodes: ReadonlyMap<string, SceneNode>;
   readonly links: ReadonlyMap<string, SceneLink>;
+  /** The node in which it is drawn: its server, or a board at a switch. */
   readonly serverOfInstance: ReadonlyMap<string, string>;
+  /** The node in which it is drawn: its server, or itself at a switch. */
   readonly serverOfBoard: ReadonlyMap<string, string>;
   /** Mirrors, merges and queues of running chains, by id. */
   readonly joints: ReadonlyMap<string, RunningJoint>;
@@ -140,21 +143,7 @@ function serverNode(
     y += IDLE_H + PAD / 2;
   }
   const boards = boardBoxes(boardNodes, accelerators, instances, y, SERVER_W - 2 * PAD);
-  for (const board of boards) {
-    for (const { slot, instance, y: middle } of board.slots) {
-      if (!instance) continue;
-      const x = -SERVER_W / 2 + PAD + CORE_LABEL_W + chipW / 2 - PAD / 2;
-      const place = { x, y: middle, w: chipW, h: CHIP_H - 2 };
-      chips.push({
-        id: instance.id,
-        label: instance.node_id,
-        instance,
-        state: stateOf(instance),
-        slot: { board: board.id, slot },
-        ...place,
-      });
-    }
-  }
+  chips.push(...slotChips(boards, stateOf));
   return {
     id: server.id,
     kind: 'server',
@@ -171,6 +160,43 @@ function serverNode(
   };
 }
 
+/** The NFs in the slots of boards. */
+function slotChips(boards: readonly BoardBox[], stateOf: (instance: NfInstance) => ShownState): Chip[] {
+  const w = SERVER_W - CORE_LABEL_W - 2 * PAD;
+  const x = -SERVER_W / 2 + PAD + CORE_LABEL_W + w / 2 - PAD / 2;
+  return boards.flatMap((board) =>
+    board.slots.flatMap(({ slot, instance, y }): Chip[] => {
+      if (!instance) return [];
+      const shown = { id: instance.id, label: instance.node_id, instance, state: stateOf(instance) };
+      return [{ ...shown, slot: { board: board.id, slot }, x, y, w, h: CHIP_H - 2 }];
+    }),
+  );
+}
+
+function boardNode(
+  board: Infrastructure['boards'][number],
+  accelerators: readonly Accelerator[],
+  instances: readonly NfInstance[],
+  stateOf: (instance: NfInstance) => ShownState,
+): SceneNode {
+  const h = boardsHeight([board]);
+  const boards = boardBoxes([board], accelerators, instances, -h / 2, SERVER_W - 2 * PAD);
+  return {
+    id: board.id,
+    kind: 'board',
+    title: board.title ?? board.id,
+    subtitle: board.device,
+    origin: board.origin,
+    role: null,
+    addresses: [],
+    w: SERVER_W - 2 * PAD,
+    h,
+    chips: slotChips(boards, stateOf),
+    rows: [],
+    boards,
+  };
+}
+
 export function buildScene(
   infrastructure: Infrastructure,
   instances: readonly NfInstance[],
@@ -182,11 +208,14 @@ export function buildScene(
   const stateOf = ({ state, chain_id }: NfInstance) => shownState(state, chainStates.get(chain_id));
   const byServer = new Map<string, NfInstance[]>();
   const serverOfInstance = new Map<string, string>();
+  const hung = new Set(infrastructure.boards.flatMap(({ id, attached }) => (attached === 'switch' ? [id] : [])));
   for (const instance of instances) {
-    serverOfInstance.set(instance.id, instance.server);
-    const list = byServer.get(instance.server);
+    const board = instance.slot?.board;
+    const home = board && hung.has(board) ? board : instance.server;
+    serverOfInstance.set(instance.id, home);
+    const list = byServer.get(home);
     if (list) list.push(instance);
-    else byServer.set(instance.server, [instance]);
+    else byServer.set(home, [instance]);
   }
   const degree = new Map<string, number>();
   for (const { a, b } of infrastructure.links) {
@@ -194,10 +223,12 @@ export function buildScene(
   }
   const nodes = new Map<string, SceneNode>();
   for (const server of infrastructure.servers) {
-    const boards = infrastructure.boards.filter((board) => board.server === server.id);
+    const boards = infrastructure.boards.filter((board) => board.server === server.id && !hung.has(board.id));
     nodes.set(server.id, serverNode(server, byServer.get(server.id) ?? [], boards, accelerators, stateOf));
   }
-  const serverOfBoard = new Map(infrastructure.boards.map(({ id, server }) => [id, server]));
+  for (const board of infrastructure.boards)
+    if (hung.has(board.id)) nodes.set(board.id, boardNode(board, accelerators, byServer.get(board.id) ?? [], stateOf));
+  const serverOfBoard = new Map(infrastructure.boards.map(({ id, server }) => [id, hung.has(id) ? id : server]));
   for (const { id, title, driver, origin } of infrastructure.switches) {
     nodes.set(id, {
       id,
@@ -299,10 +330,10 @@ function columnBeside(
   }
 }
 
-/** Servers on top, switches below, clients on the left, server hosts on the right. Deterministic. */
+/** Servers and boards at switches on top, switches below, clients on the left, server hosts on the right. Deterministic. */
 export function autoLayout({ nodes }: Scene): Map<string, Point> {
   const all = [...nodes.values()];
-  const servers = all.filter(({ kind }) => kind === 'server');
+  const servers = all.filter(({ kind }) => kind === 'server' || kind === 'board');
   const switches = all.filter(({ kind }) => kind === 'switch');
   const hosts = all.filter(({ kind }) => kind === 'host');
   const places = new Map<string, Point>();

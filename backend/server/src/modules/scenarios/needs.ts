@@ -109,15 +109,18 @@ export function freeBoard(): Need {
     missing: async (api) =>
       (await findFreeBoard(api))
         ? null
-        : 'no board operates whose slots are all empty and not reserved: move its NFs to software',
+        : 'no board beside an engine operates whose slots are all empty and not reserved: move its NFs to software',
   };
 }
 
+/** One beside an engine: at a switch, a slot cannot run the last NF of a chain. */
 export async function findFreeBoard(api: Api) {
   const { items } = await api.call('listAccelerators');
   return items.find(
-    ({ state, slots }) =>
-      state === 'operating' && slots.every((slot) => slot.state === 'empty' && slot.reservation === null),
+    ({ state, slots, switches }) =>
+      state === 'operating' &&
+      switches.length === 0 &&
+      slots.every((slot) => slot.state === 'empty' && slot.reservation === null),
   );
 }
 

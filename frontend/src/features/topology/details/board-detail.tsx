@@ -1,20 +1,21 @@
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { Link } from 'react-router';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
+import { attachmentText } from '../../../shared/format/attachment.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { type BoardBox, slotWords } from '../boards.js';
-import type { Scene } from '../model.js';
 import { originFact } from './origin-fact.js';
 
-export function BoardDetail({ board, scene }: { readonly board: BoardBox; readonly scene: Scene }) {
-  const server = scene.serverOfBoard.get(board.id) ?? '';
+export function BoardDetail({ board }: { readonly board: BoardBox }) {
+  const { server } = board;
   return (
     <>
       <Facts
         items={[
           ['State', <StatusBadge key="state" state={board.state} />],
           ['Device', board.device],
+          ['Attached', attachmentText(board)],
           [
             'Server',
             <Link key="server" to={`/topology?node=${encodeURIComponent(server)}`}>

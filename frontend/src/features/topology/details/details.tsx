@@ -42,7 +42,9 @@ export function Details({ target, scene, nodes, plans, isPending, onSelect }: De
       ) : joint ? (
         <JointDetail joint={joint} scene={scene} onSelect={onSelect} />
       ) : board ? (
-        <BoardDetail board={board} scene={scene} />
+        <BoardDetail board={board} />
+      ) : node?.kind === 'board' ? (
+        <BoardDetail board={node.boards[0]!} />
       ) : node?.kind === 'server' ? (
         <ServerDetail node={node} status={status} scene={scene} onSelect={onSelect} />
       ) : node?.kind === 'switch' ? (

@@ -2,6 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Infrastructure, type P4Entries, type P4Reading, Problem } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { KEYS } from './platform/redis-keys.js';
 import type { ApiClient } from './testing/client.js';
 import { monitorChain, RACK } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
@@ -262,6 +263,24 @@ describe('a switch with a program of its own', () => {
     expect(await api.call('getP4Entries', lab)).toEqual(entriesOf(1));
     await api.call('deleteP4Program', { params: { id: 'mine' } });
     expect(await api.call('getP4Program', { params: { id: 'mine' } })).toMatchObject({ example: true });
+  });
+
+  it('that an earlier version took, which checked less, is kept as its P4Info says', async () => {
+    const { content } = await api.call('createP4Program', { body: UPLOAD });
+    const { redis } = server.running.store;
+    const stored = JSON.parse((await redis.hget(KEYS.p4Programs, 'mine'))!);
+    // Its switch refuses a key of other bits than those of the JSON.
+    const p4info = UPLOAD.p4info.replace('bitwidth: 32', 'bitwidth: 31');
+    const value = { ...stored.value, p4info, hash: 'f'.repeat(64) };
+    await redis.hset(KEYS.p4Programs, 'mine', JSON.stringify({ ...stored, value }));
+    const { scratch } = server;
+    await server.pause();
+    server = await TestServer.start({ twin: true }, scratch);
+    ({ api } = server);
+    const { tables } = (await api.call('getP4Program', { params: { id: 'mine' } })).content;
+    expect(tables).toMatchObject([{ ...content.tables[0], fields: [{ name: 'dst_addr', bits: 31 }] }]);
+    const again = await api.request('createP4Program', { body: JSON.stringify({ ...UPLOAD, name: 'other', p4info }) });
+    expect((again.body as Problem).errors).toMatchObject([{ pointer: '/p4info', code: 'other-program' }]);
   });
 
   it('has no entries of a removed switch of its name', async () => {

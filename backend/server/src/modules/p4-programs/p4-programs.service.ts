@@ -9,6 +9,7 @@ import {
   type P4ProgramFiles,
   type P4ProgramUpload,
   p4EntriesErrors,
+  readP4Info,
 } from '@orrery/contract';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
@@ -240,10 +241,18 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
   private contentOf(one: P4ProgramUpload & { readonly hash: string }): KnownProgram['content'] {
     const known = this.contents.get(one.hash);
     if (known) return known;
-    const checked = checkP4Program(one);
-    const content = 'content' in checked ? checked.content : { tables: [], actions: [], arrays: [] };
+    const content = contentIn(one.p4info);
     this.contents.set(one.hash, content);
     return content;
+  }
+}
+
+/** It was checked when it was uploaded, perhaps by an earlier version, which took more. */
+function contentIn(p4info: string): KnownProgram['content'] {
+  try {
+    return readP4Info(p4info);
+  } catch {
+    return { tables: [], actions: [], arrays: [] };
   }
 }
 

@@ -11,6 +11,7 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const P4_SWITCH = process.env.ORRERY_P4_SWITCH_COMMAND ?? join(ROOT, 'agents/build/p4/switch/orrery-p4-switch');
 const needed = [
   join(ROOT, 'agents/node/dist/agent.mjs'),
+  join(ROOT, 'agents/node/generated/p4runtime.json'),
   process.env.ORRERY_ENGINE ?? join(ROOT, 'agents/build/engine/orrery-engine'),
   join(ROOT, 'fpga/build/board/boardd'),
   join(ROOT, 'fpga/build/board/images/onetcard'),

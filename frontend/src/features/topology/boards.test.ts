@@ -64,3 +64,37 @@ describe('boards on the topology', () => {
     ]);
   });
 });
+
+describe('a board at a switch', () => {
+  const hung = {
+    ...network,
+    boards: [{ ...network.boards[0], attached: 'switch' }],
+    switches: [{ id: 'leaf-1', driver: 'ovs', origin: 'twin' }],
+    links: ['near0', 'far0'].map((port) => ({ id: port, a: { node: 'board-1', port }, b: { node: 'leaf-1', port } })),
+  } as unknown as Infrastructure;
+  const inSlot = { ...instance('web.nat.0'), slot: { board: 'board-1', slot: 1 } } as NfInstance;
+  const known = boards.map((board) => ({ ...board, switches: ['leaf-1'] }));
+  const scene = buildScene(hung, [inSlot], known);
+
+  it('is drawn by itself with its links and its NF, and not in its server', () => {
+    const node = scene.nodes.get('board-1')!;
+    expect(node.kind).toBe('board');
+    expect(node.chips.map(({ id }) => id)).toEqual(['web.nat.0']);
+    expect(scene.serverOfInstance.get('web.nat.0')).toBe('board-1');
+    expect([...scene.links.values()].map(({ a, b }) => [a, b])).toEqual([
+      ['board-1', 'leaf-1'],
+      ['board-1', 'leaf-1'],
+    ]);
+    const server = scene.nodes.get('server-1')!;
+    expect(server.boards).toEqual([]);
+    expect(server.chips).toEqual([]);
+    const board = boardOf(scene, 'board-1')!;
+    expect(board).toMatchObject({ server: 'server-1', switches: ['leaf-1'] });
+    expect(board.h).toBeLessThanOrEqual(node.h);
+  });
+
+  it('is in the list by itself', () => {
+    const targets = rowsOf(scene, 'Board 1').flatMap((row) => (row.kind === 'item' ? [[row.target, row.depth]] : []));
+    expect(targets[0]).toEqual([{ kind: 'board', id: 'board-1' }, 0]);
+  });
+});

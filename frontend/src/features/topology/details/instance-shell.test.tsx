@@ -99,6 +99,11 @@ it('opens a terminal, says what happens to it, and ends the shell with the dialo
   expect(socket.sent.at(-1)).toEqual({ type: 'input', text: 'ls\r' });
   act(() => terminal.handlers.leave());
   expect(document.activeElement?.textContent).toBe('End shell');
+  const above = vi.fn();
+  document.addEventListener('keydown', above);
+  await user.keyboard('{Escape}');
+  expect(above).not.toHaveBeenCalled();
+  expect(state.isConnected && !socket.closed).toBe(true);
   socket.says({ type: 'untaken', chars: 9 });
   expect(state.textContent).toContain('9 characters');
   socket.says({ type: 'ended', detail: 'the shell ended with exit code 0' });

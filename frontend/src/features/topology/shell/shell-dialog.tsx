@@ -1,6 +1,6 @@
 import { Button, Checkbox, Modal } from '@mantine/core';
 import { SHELL_IDLE_MS } from '@orrery/contract/shell-limits';
-import { useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { API } from '../../../shared/api/client.js';
 import { useSession } from '../../../shared/api/session.js';
 import { useFocusReturn } from '../../../shared/ui/focus-return.js';
@@ -66,17 +66,25 @@ export default function ShellDialog({ id, onClose }: ShellDialogProps) {
     if (screen.current) screen.current.forReaders = isForReaders;
   }, [isForReaders]);
 
+  /** Esc would close the panel behind, and with it a shell that runs. */
+  const keepInside = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && !isOver) event.stopPropagation();
+  };
+
   return (
     <Modal
       opened
       onClose={onClose}
       closeOnEscape={isOver}
+      onKeyDown={keepInside}
       closeOnClickOutside={false}
       size="80%"
       centered
       title={`Shell in ${id}`}
     >
-      <div ref={setElement} className={classes.screen} />
+      <div className={classes.screen}>
+        <div ref={setElement} className={classes.terminal} />
+      </div>
       <div className={classes.foot}>
         <span className={classes.state} role="status">
           {state}

@@ -42,10 +42,13 @@ export class TerminalScreen {
     this.terminal.loadAddon(this.fit);
     this.terminal.open(element);
     this.terminal.textarea?.setAttribute('aria-label', label);
-    this.terminal.attachCustomKeyEventHandler(({ type, key, shiftKey }) => {
-      const leaves = key === 'Escape' && shiftKey;
-      if (leaves && type === 'keydown') handlers.leave();
-      return !leaves;
+    this.terminal.attachCustomKeyEventHandler((event) => {
+      const leaves = event.key === 'Escape' && event.shiftKey;
+      if (!leaves) return true;
+      // It is not for the page around, which would close what the shell belongs to.
+      event.stopPropagation();
+      if (event.type === 'keydown') handlers.leave();
+      return false;
     });
     this.terminal.onData((text) => handlers.typed(text));
     this.terminal.onResize(({ cols: columns, rows }) => handlers.resized({ columns, rows }));

@@ -135,13 +135,14 @@ it('offers containers once Docker responds until it has been unreachable for a w
     available: false,
     detail: expect.stringContaining('Docker does not answer'),
     programs: true,
+    shell: false,
     images: [],
   });
   expect(changes()).toBe(1);
   await docker.listen();
   await isThere(driver);
   expect([driver.offer, driver.nfs]).toEqual([
-    { available: true, detail: 'Docker 24.0.7', programs: true, images: [] },
+    { available: true, detail: 'Docker 24.0.7', programs: true, shell: false, images: [] },
     ['nat'],
   ]);
   await isSwept(docker);

@@ -259,12 +259,37 @@ describe.skipIf(missing)(`a board at a switch${missing ? ` (${missing})` : ''}`,
       expect(await replay(pcap)).toEqual(software);
       await healthy();
 
+      const stream = () =>
+        server.api.call('createApplication', {
+          body: {
+            id: 'stream',
+            kind: 'pcap-replay',
+            node: CLIENT.id,
+            config: { pcap_id: pcap, rate_pps: 100, loops: 1000 },
+          },
+        });
+      const endStream = () => server.api.request('deleteApplication', { params: { id: 'stream' } });
+
+      // A link of a port: nothing gets through the slot, which its board does not know.
+      await stream();
+      const fault = await server.api.call('injectFault', { body: { kind: 'link-down', target: 'hung-far0' } });
+      await until(
+        'the instance and the chain are told as failed, with the link',
+        async () => {
+          const { items: now } = await server.api.call('listNfInstances', { query: { chain_id: id } });
+          const inSlot = now.find((one) => one.id === IN_SLOT);
+          const told = JSON.stringify(await deployment());
+          return inSlot?.state === 'failed' && (await deployment()).state !== 'running' && told.includes(SLOT.board);
+        },
+        STEP_MS,
+      );
+      await server.api.request('clearFault', { params: { id: fault.id } });
+      await healthy();
+      await endStream();
+
       for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
         const pid = boardd();
-        const stream = { pcap_id: pcap, rate_pps: 100, loops: 1000 };
-        await server.api.call('createApplication', {
-          body: { id: 'stream', kind: 'pcap-replay', node: CLIENT.id, config: stream },
-        });
+        await stream();
         await until('the stream', async () => (await counted('c.mon')).in > 0, STEP_MS);
         process.kill(pid, signal);
         await until('the chain is not called healthy', async () => (await deployment()).state !== 'running', STEP_MS);
@@ -274,7 +299,7 @@ describe.skipIf(missing)(`a board at a switch${missing ? ` (${missing})` : ''}`,
           await until('software has it', async () => (await runsBy(id)) === 'engine', STEP_MS);
           process.kill(pid, 'SIGCONT');
         }
-        await server.api.request('deleteApplication', { params: { id: 'stream' } });
+        await endStream();
         await operating();
         await settled();
         if ((await runsBy(id)) === 'engine') await move(id, 'board');

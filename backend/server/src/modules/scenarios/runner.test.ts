@@ -116,7 +116,14 @@ class World {
         return { hosts: ['client-3', 'client-4', 'web-1', 'web-2'].map((id) => ({ id })) };
       case 'listAccelerators':
         return {
-          items: [{ id: 'board-1', state: 'operating', slots: [{ slot: 0, state: 'empty', reservation: null }] }],
+          items: [
+            {
+              id: 'board-1',
+              state: 'operating',
+              switches: [],
+              slots: [{ slot: 0, state: 'empty', reservation: null }],
+            },
+          ],
         };
       case 'listChains':
         return { items: [...this.chains] };

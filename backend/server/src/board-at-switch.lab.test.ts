@@ -25,40 +25,14 @@ const LIMIT_MS = 300_000;
 const STEP_MS = 60_000;
 const FRAMES = 400;
 const CLIENT = RACK.hosts.find(({ id }) => id === 'client-1')!;
-const SLOT = { board: 'hung', slot: 0 };
+const SLOT = { board: 'board-3', slot: 0 };
 const NF = { node_id: 'fw' };
-const IN_SLOT = 'c.fw.hung-0';
+const IN_SLOT = 'c.fw.board-3-0';
 
-const BOARD = {
-  id: SLOT.board,
-  origin: 'twin',
-  server: 'server-2',
-  attached: 'switch',
-  profile: 'onetcard',
-  device: 'ONetCard',
-  slots: 1,
-  clock_mhz: 100,
-  resources: { lut: 101_900, ff: 203_800, 'bram-kib': 1001 },
-  bandwidth_bps: 1e10,
-  latency_us: 1,
-  load_s: { full: 1.244, partial: 0.067 },
-};
-
-/** The rack with one board, whose ports hang on its switch. */
+/** The topology of the demo, where Board 3 hangs on the switch. */
 function site(driver: SwitchNode['driver']): Infrastructure {
-  const [leaf] = RACK.switches;
-  const link = (port: string) => ({
-    id: `hung-${port}`,
-    a: { node: SLOT.board, port },
-    b: { node: leaf!.id, port: `hung-${port}` },
-    bandwidth_bps: 1e9,
-  });
-  return Infrastructure.parse({
-    ...RACK,
-    switches: [{ ...leaf, driver }],
-    boards: [BOARD],
-    links: [...RACK.links, link('near0'), link('far0')],
-  });
+  const rack = Infrastructure.parse(JSON.parse(readFileSync(join(ROOT, 'twin/topologies/rack.json'), 'utf8')));
+  return { ...rack, switches: rack.switches.map((one) => ({ ...one, driver })) };
 }
 
 const CHAIN = ChainDefinition.parse({
@@ -89,7 +63,14 @@ const CHAIN = ChainDefinition.parse({
 
 const commandOf = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
 
-describe.skipIf(missing)(`a board at a switch${missing ? ` (${missing})` : ''}`, () => {
+/** Whether the process or one that it comes from names the path. */
+function isBelow(pid: string, path: string): boolean {
+  if (commandOf(pid).some((word) => word.includes(path))) return true;
+  const parent = /^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return Number(parent) > 1 && isBelow(parent, path);
+}
+
+describe.skipIf(missing)(`the board at the switch of the demo${missing ? ` (${missing})` : ''}`, () => {
   let server: TestServer;
   beforeEach(async () => {
     const env = {
@@ -111,7 +92,10 @@ describe.skipIf(missing)(`a board at a switch${missing ? ` (${missing})` : ''}`,
   const operating = () =>
     until(
       'the board operates',
-      async () => (await server.api.call('listAccelerators', {})).items[0]?.state === 'operating',
+      async () => {
+        const { items } = await server.api.call('listAccelerators', {});
+        return items.find(({ id }) => id === SLOT.board)?.state === 'operating';
+      },
       STEP_MS,
     );
 
@@ -220,7 +204,7 @@ describe.skipIf(missing)(`a board at a switch${missing ? ` (${missing})` : ''}`,
       if (!/^\d+$/.test(pid)) return [];
       try {
         const [program = '', ...args] = commandOf(pid);
-        const isOurs = args.some((each) => each.includes(server.scratch.path)) || args.includes(SLOT.board);
+        const isOurs = args.includes(SLOT.board) && isBelow(pid, server.scratch.path);
         return program.endsWith('boardd') && isOurs ? [Number(pid)] : [];
       } catch {
         return [];
@@ -255,7 +239,7 @@ describe.skipIf(missing)(`a board at a switch${missing ? ` (${missing})` : ''}`,
       });
       const plan = await server.api.call('getPlan', { params: { id: (await deployment()).plan_id } });
       const [classify] = plan.fabric.rules.filter(({ kind }) => kind === 'classify');
-      expect(classify!.targets.map(({ server: place }) => place)).toEqual(['hung.0']);
+      expect(classify!.targets.map(({ server: place }) => place)).toEqual(['board-3.0']);
       expect(await replay(pcap)).toEqual(software);
       await healthy();
 
@@ -272,7 +256,7 @@ describe.skipIf(missing)(`a board at a switch${missing ? ` (${missing})` : ''}`,
 
       // A link of a port: nothing gets through the slot, which its board does not know.
       await stream();
-      const fault = await server.api.call('injectFault', { body: { kind: 'link-down', target: 'hung-far0' } });
+      const fault = await server.api.call('injectFault', { body: { kind: 'link-down', target: 'board-3-far0' } });
       await until(
         'the instance and the chain are told as failed, with the link',
         async () => {

@@ -1,24 +1,29 @@
 import { step } from './setup/progress.mjs';
 
-/** What is to be done at an interrupt, in the order of registration. */
+/** What is to be done at an interrupt or an unforeseen failure, in the order of registration. */
 const cleanUps = new Set();
 let interrupted = false;
 
 /**
- * Runs `cleanUp`, beside those registered before, when the user or the system interrupts this process; then the process
- * ends, whatever it waits for, with status 130, or 1 if one of them fails.
+ * Runs `cleanUp`, beside those registered before, when the user or the system interrupts this process, or an error that
+ * nothing catches would end it; then the process ends, whatever it waits for, with status 130 after an interrupt, or 1 after an
+ * error or if a clean-up fails.
  */
 export function onInterrupt(cleanUp) {
   const first = cleanUps.size === 0;
   cleanUps.add(cleanUp);
   if (!first) return;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, begin);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => begin(130));
+  process.on('uncaughtException', (error) => {
+    console.error(error);
+    begin(1);
+  });
 }
 
-/** Whether the clean-up after an interrupt is in progress, so that failures are only its consequences. */
+/** Whether the clean-up after an interrupt or an unforeseen failure is in progress, so that failures are only its consequences. */
 export const isInterrupted = () => interrupted;
 
-async function begin() {
+async function begin(status) {
   if (interrupted) return;
   interrupted = true;
   process.stderr.write('\n');
@@ -27,5 +32,5 @@ async function begin() {
   );
   const failed = ends.filter(({ status }) => status === 'rejected');
   for (const { reason } of failed) console.error(reason.message);
-  process.exit(failed.length === 0 ? 130 : 1);
+  process.exit(failed.length === 0 ? status : 1);
 }

@@ -26,15 +26,15 @@ await runCommand(async () => {
 });
 `;
 
-function checkout(t) {
+function checkout(t, command = INSTALL) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'orrery-interrupt-')));
   t.after(() => rmSync(folder, { recursive: true }));
   execFileSync('git', ['init', '-q', folder]);
   cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
-  writeFileSync(join(folder, 'scripts/install.mjs'), INSTALL);
-  const install = () => {
+  writeFileSync(join(folder, 'scripts/install.mjs'), command);
+  const run = (more = {}) => {
     const child = spawn(process.execPath, [join(folder, 'scripts/install.mjs')], {
-      env: { ...process.env, FOLDER: folder },
+      env: { ...process.env, FOLDER: folder, ...more },
     });
     let told = '';
     for (const stream of [child.stdout, child.stderr])
@@ -44,7 +44,7 @@ function checkout(t) {
     const ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, told: told.trim() })));
     return { child, ended };
   };
-  return { install, file: (name) => join(folder, name) };
+  return { run, file: (name) => join(folder, name) };
 }
 
 async function until(holds) {
@@ -57,11 +57,42 @@ async function until(holds) {
 
 const runs = (pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
+const FAIL = `
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { runCommand } from './command-line.mjs';
+import { onInterrupt } from './interrupt.mjs';
+
+await runCommand(async () => {
+  const child = spawn('sleep', ['600'], { detached: true });
+  const gone = new Promise((done) => child.on('exit', done));
+  writeFileSync(process.env.FOLDER + '/pids', String(child.pid));
+  onInterrupt(async () => {
+    child.kill();
+    await gone;
+  });
+  const fail = () => readFileSync('/nowhere/at/all');
+  if (process.env.FAILS === 'timer') setTimeout(fail, 0);
+  else Promise.resolve().then(fail);
+  await gone;
+  return 0;
+});
+`;
+
+for (const where of ['timer', 'promise'])
+  test(`a command takes down what it started when an error in a ${where} is caught by nothing`, async (t) => {
+    const { run, file } = checkout(t, FAIL);
+    const { code, told } = await run({ FAILS: where }).ended;
+    assert.equal(code, 1);
+    assert.match(told, /ENOENT.*\/nowhere\/at\/all/);
+    assert.equal(runs(readFileSync(file('pids'), 'utf8')), false);
+  });
+
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'])
   test(`a set-up that is ended by ${signal} is begun anew, on what counts as half-made`, async (t) => {
-    const { install, file } = checkout(t);
+    const { run, file } = checkout(t);
     writeFileSync(file('hold'), '');
-    const first = install();
+    const first = run();
     await until(() => existsSync(file('pids')));
     const pids = readFileSync(file('pids'), 'utf8').trim().split(' ');
     first.child.kill(signal);
@@ -74,6 +105,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'])
     }
 
     rmSync(file('hold'));
-    assert.deepEqual(await install().ended, { code: 0, told: 'half-made' });
-    assert.deepEqual(await install().ended, { code: 0, told: 'done before' });
+    assert.deepEqual(await run().ended, { code: 0, told: 'half-made' });
+    assert.deepEqual(await run().ended, { code: 0, told: 'done before' });
   });

@@ -36,13 +36,16 @@ export async function boardsBuild({ background = false } = {}) {
     await unlessDone('boards', print, ['fpga/build/board/boardd', 'fpga/build/board/images/de5'], () =>
       step('FPGA boards', async (note) => {
         let progress = 'configuring';
-        const tell = () => writeFileSync(BUILDING, progress);
+        // The folder goes with a build that was configured elsewhere.
+        const tell = () => {
+          mkdirSync(dirname(BUILDING), { recursive: true });
+          writeFileSync(BUILDING, progress);
+        };
         const advance = (text) => {
           progress = text;
           note(text);
           tell();
         };
-        mkdirSync(dirname(BUILDING), { recursive: true });
         tell();
         const alive = setInterval(tell, ALIVE_MS);
         try {

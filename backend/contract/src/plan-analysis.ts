@@ -31,6 +31,10 @@ export const Constraint = z.strictObject({
   available: z.number(),
   unit: z.string(),
   where: z.string(),
+  meanwhile: z
+    .literal(true)
+    .optional()
+    .describe('`needed` is the most while the plan is applied, not what is left then'),
 });
 export type Constraint = z.infer<typeof Constraint>;
 

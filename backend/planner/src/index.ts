@@ -30,7 +30,7 @@ export { CORE_BUDGET } from './igraph/sizing.js';
 // What switches are given.
 export { ASSUMED_ABILITIES } from './lower/switch/abilities.js';
 export { availableEntries } from './lower/switch/available-entries.js';
-export { lowerFabric } from './lower/switch/lower-fabric.js';
+export { type AbilitiesOf, heldRoom, lowerFabric } from './lower/switch/lower-fabric.js';
 export { switchPlaces } from './lower/switch/topology.js';
 export { Memo } from './memo.js';
 // Parallel forms (HydraNF 6).

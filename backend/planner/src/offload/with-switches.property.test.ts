@@ -282,6 +282,43 @@ describe('chains whose first NFs run on switches', () => {
     });
   });
 
+  it('leave a table that was made too small: what is there already is no obstacle, one entry more is', () => {
+    const rules = {
+      default_action: 'deny',
+      rules: Array.from({ length: 30 }, (_, i) => ({ action: 'allow', dst: `10.0.0.${i + 2}` })),
+    };
+    const definition = lineOf('c', 'client-1', ['firewall', 'ids'], rules, 1e6);
+    const chains: PlannedChain[] = [{ chain_id: 'id', version: 1, definition, offload: 'where-possible' }];
+    const on = makePlan(inputOf(chains, built(4000)));
+    const held = on.tables[0]!.entries;
+    const gone = makePlan(inputOf([], built(held - 1), { base: on, id: 'plan-2' }));
+    expect(gone).toMatchObject({ feasible: true, tables: [{ most_entries: held, available: held - 1 }] });
+    const never = [{ ...chains[0]!, offload: 'never' as const }];
+    const moved = makePlan(inputOf(never, built(held - 1), { base: on, id: 'plan-2' }));
+    expect(moved).toMatchObject({ feasible: true, tables: [{ most_entries: held, available: held - 1 }] });
+    const other = {
+      chain_id: 'other',
+      version: 1,
+      definition: lineOf('d', 'client-2', ['ids', 'monitor', 'ids'], {}, 12e9),
+    };
+    const more = [...never, { ...other, offload: 'never' as const }];
+    const larger = makePlan(inputOf(more, built(4000), { base: on, id: 'plan-2' }));
+    expect(larger.conflicts).toEqual([]);
+    const [{ most_entries }] = larger.tables as [Plan['tables'][number]];
+    expect(most_entries).toBeGreaterThan(held);
+    const tight = makePlan(inputOf(more, built(most_entries - 1), { base: on, id: 'plan-2' }));
+    expect(tight.conflicts).toEqual([
+      {
+        constraint: 'switch-table',
+        needed: most_entries,
+        available: most_entries - 1,
+        unit: 'entries',
+        where: 'switch-1',
+        meanwhile: true,
+      },
+    ]);
+  });
+
   it('stay on servers with more rules than a table could ever hold, which are counted and not made', () => {
     const mask = { kind: 'mask', negation: false } as const;
     const match = { ...ABLE.match, 'port.src': mask, 'port.dst': mask };

@@ -30,6 +30,15 @@ describe('coresText', () => {
 });
 
 describe('constraintText', () => {
+  it('says when the figure is the most meanwhile, and counts no switches', () => {
+    const full = { constraint: 'switch-table', needed: 25, available: 21, unit: 'entries', where: 'leaf-1' } as const;
+    expect(constraintText({ ...full, meanwhile: true })).toBe(
+      'Entries in the switch’s table on leaf-1: needs 25 entries while the plan is applied, has 21 entries',
+    );
+    const own = { constraint: 'switch-program', needed: 1, available: 0, unit: 'switches', where: 'leaf-2' } as const;
+    expect(constraintText(own)).toBe('leaf-2 runs a P4 program of its own, and carries no chain');
+  });
+
   it('says what is short, by how much and where', () => {
     const short = { constraint: 'cpu', needed: 54, available: 12, unit: 'cores', where: 'infrastructure' } as const;
     expect(constraintText(short)).toBe('Processor on infrastructure: needs 54 cores, has 12 cores');

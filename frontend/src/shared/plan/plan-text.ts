@@ -91,10 +91,11 @@ export function constraintName(constraint: Constraint['constraint']): string {
 }
 
 /** What is short, by how much and where: `Processor on server-1: needs 1.20 cores, has 0.85 cores`. */
-export function constraintText({ constraint, needed, available, unit, where }: Constraint): string {
+export function constraintText({ constraint, needed, available, unit, where, meanwhile }: Constraint): string {
+  if (constraint === 'switch-program') return `${where} runs a P4 program of its own, and carries no chain`;
   if (unit.startsWith('ratio'))
     return `${constraintName(constraint)}: a ratio of ${amount(needed, '')} is required, ${amount(available, '')} is possible on ${where}`;
-  return `${constraintName(constraint)} on ${where}: needs ${amount(needed, unit)}, has ${amount(available, unit)}`;
+  return `${constraintName(constraint)} on ${where}: needs ${amount(needed, unit)}${meanwhile ? ' while the plan is applied' : ''}, has ${amount(available, unit)}`;
 }
 
 /** Shortages that depend on which share of the flows each instance gets, or on how many entries and hops that takes. */

@@ -17,6 +17,8 @@ export interface TableUse {
   readonly id: string;
   readonly entries: number;
   readonly available: number;
+  /** Room that it needs: its entries, and those for flows that it keeps. */
+  readonly needed: number;
 }
 
 export interface LoweredFabric {
@@ -29,6 +31,14 @@ export interface LoweredFabric {
   readonly faults: readonly string[];
 }
 
+/** The room that each switch gives already; a smaller limit, set later, leaves it that, as far as the switch itself can hold it. */
+export type HeldRoom = ReadonlyMap<string, number>;
+
+/** The room that rules take, at every switch. */
+export function heldRoom({ tables }: Pick<LoweredFabric, 'tables'>): HeldRoom {
+  return new Map(tables.map(({ id, needed }) => [id, needed]));
+}
+
 /**
  * The exact entries of every switch, for the rules and for forwarding between hosts. A hop or return to a removed server or slot has
  * none. Errors: `OutOfTime`.
@@ -38,6 +48,7 @@ export function lowerFabric(
   abilitiesOf: AbilitiesOf,
   rules: readonly FabricRule[],
   time: Pick<Budget, 'expired'> = {},
+  held: HeldRoom = new Map(),
 ): LoweredFabric {
   const conflicts: Constraint[] = [];
   const faults: string[] = [];
@@ -92,16 +103,17 @@ export function lowerFabric(
       }
     }
   }
-  const tables = programs.map(({ place, size }) => ({
+  const tables = programs.map(({ place, size, reserved }) => ({
     id: place.id,
     entries: size,
+    needed: size + reserved,
     available: availableEntries(place.table_entries, abilities(place.id).entries),
   }));
   for (const { place, spec, reserved } of programs) {
     for (const { needed, available, what } of overfull(
       spec.entries,
       reserved,
-      place.table_entries,
+      Math.max(place.table_entries, held.get(place.id) ?? 0),
       abilities(place.id),
     ))
       lack(

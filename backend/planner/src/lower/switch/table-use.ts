@@ -6,7 +6,7 @@ import { linkedSlots } from '../../slot-links.js';
 import { fabricIn } from '../../transition/phases.js';
 import type { MetadataLayout } from '../metadata.js';
 import { classMatches, guardRules, PRIORITY } from '../steering.js';
-import { type AbilitiesOf, lowerFabric, type TableUse } from './lower-fabric.js';
+import { type AbilitiesOf, heldRoom, lowerFabric, type TableUse } from './lower-fabric.js';
 import { serversOfFabric } from './own-programs.js';
 
 /** Table entries that any placement needs. */
@@ -83,7 +83,8 @@ export function tableBeforeHops(
 
 /**
  * Entries of every switch once the plan is applied, and the maximum during its application: old hops stay until no packet is
- * in transit to them, and drivers change when packets are steered anew. Conflicts name what does not fit or is not supported. Errors: `OutOfTime`.
+ * in transit to them, and drivers change when packets are steered anew. Conflicts name what does not fit or is not supported;
+ * while the plan is applied, what is there already fits. Errors: `OutOfTime`.
  */
 export function tableUse(
   infrastructure: Infrastructure,
@@ -94,16 +95,16 @@ export function tableUse(
 ): { readonly tables: Plan['tables']; readonly conflicts: readonly Constraint[] } {
   const places = new Set([...infrastructure.servers.map(({ id }) => id), ...linkedSlots(infrastructure).keys()]);
   const after = lowerFabric(infrastructure, abilities, planned.rules, time);
-  const between = before
-    ? (['extend', 'steer'] as const).map((phase) =>
-        lowerFabric(
-          infrastructure,
-          phase === 'extend' ? abilitiesBefore : abilities,
-          fabricIn(phase, before, planned, (id) => places.has(id)).rules,
-          time,
-        ),
-      )
-    : [];
+  const during = (phase: 'extend' | 'steer', running: FabricSpec) => {
+    const then = phase === 'extend' ? abilitiesBefore : abilities;
+    const { rules } = fabricIn(phase, running, planned, (id) => places.has(id));
+    const lowered = lowerFabric(infrastructure, then, rules, time);
+    if (lowered.conflicts.length === 0) return lowered;
+    const held = heldRoom(lowerFabric(infrastructure, then, running.rules, time));
+    const { conflicts } = lowerFabric(infrastructure, then, rules, time, held);
+    return { ...lowered, conflicts: conflicts.map(meanwhile) };
+  };
+  const between = before ? [during('extend', before), during('steer', before)] : [];
   const changes = abilitiesBefore !== abilities;
   const now = changes ? lowerFabric(infrastructure, abilitiesBefore, before?.rules ?? [], time).tables : [];
   return {
@@ -117,3 +118,6 @@ export function tableUse(
     conflicts: [after, ...between].find(({ conflicts }) => conflicts.length > 0)?.conflicts ?? [],
   };
 }
+
+const meanwhile = (conflict: Constraint): Constraint =>
+  conflict.constraint === 'switch-table' ? { ...conflict, meanwhile: true } : conflict;

@@ -15,7 +15,7 @@ import type {
   SwitchNode,
   SwitchSpec,
 } from '@orrery/contract';
-import { lowerFabric, sameContent } from '@orrery/planner';
+import { type AbilitiesOf, heldRoom, lowerFabric, sameContent } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -57,6 +57,8 @@ export class FabricControl
   private told: StoredFabric = NO_FABRIC;
   /** Why the switches cannot implement the applied rules, one sentence each. */
   private faults: readonly string[] = [];
+  /** Those that keep the switches from being told the rules: a table that is too full already may be emptied. */
+  private obstacles: readonly string[] = [];
   /** Chains with entries at each switch. */
   private chains = { of: NO_FABRIC, at: chainsAt(NO_FABRIC) };
   private abilities = '';
@@ -149,7 +151,7 @@ export class FabricControl
     let carriers = this.carriersOf(change);
     for (;;) {
       wait.signal.throwIfAborted();
-      if (this.faults.length > 0) throw new Error(this.faults.join('; '));
+      if (this.obstacles.length > 0) throw new Error(this.obstacles.join('; '));
       if (lowered !== this.told) carriers = this.carriersOf(change);
       lowered = this.told;
       const waiting = this.switches().filter(
@@ -185,9 +187,11 @@ export class FabricControl
       const wanted = rules && rules.generation >= this.told.rules.generation ? rules : this.told.rules;
       const abilities = this.abilitiesOf();
       this.abilities = JSON.stringify([...abilities]);
-      const { switches, faults } = lowerFabric(this.infrastructure.current.infrastructure, abilities, wanted.rules);
+      const { infrastructure } = this.infrastructure.current;
+      const { switches, faults } = lowerFabric(infrastructure, abilities, wanted.rules);
       this.faults = faults;
-      const isPossible = faults.length === 0;
+      this.obstacles = faults.length === 0 ? [] : this.beyondHeld(infrastructure, abilities, wanted);
+      const isPossible = this.obstacles.length === 0;
       const fabric = isPossible ? switches : Object.entries(this.told.switches);
       const own = ownProgramSpecs(this.infrastructure.current.infrastructure, this.programs);
       const all = new Map([...fabric, ...own]);
@@ -199,13 +203,19 @@ export class FabricControl
     });
   }
 
+  private beyondHeld(infrastructure: Infrastructure, abilities: AbilitiesOf, { rules }: FabricSpec): readonly string[] {
+    const held = heldRoom(lowerFabric(infrastructure, abilities, this.told.rules.rules));
+    return lowerFabric(infrastructure, abilities, rules, {}, held).faults;
+  }
+
   private async lowerAgain({ step, decide }: LoopRun): Promise<undefined> {
     const before = this.told.switches;
     await step(this.lower());
     const subject = 'fabric';
     const { revision } = this.infrastructure.current;
     const inputs = { infrastructure_revision: revision, rules_generation: this.told.rules.generation };
-    if (this.faults.length > 0) decide({ subject, what: 'Keep the entries', why: this.faults.join('; '), inputs });
+    if (this.obstacles.length > 0)
+      decide({ subject, what: 'Keep the entries', why: this.obstacles.join('; '), inputs });
     const changed = Object.keys(this.told.switches).filter(
       (id) => this.told.switches[id]?.generation !== before[id]?.generation,
     );

@@ -103,6 +103,24 @@ def test_a_switch_that_hangs_is_replaced_and_one_that_answers_is_left_alone(
 
 
 @pytest.mark.usefixtures("software")
+def test_a_switch_that_starts_anew_for_other_ports_says_so(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        hub = Events()
+        switch = make(tmp_path, hub)
+        try:
+            await switch.follow([])
+            await switch.follow([])
+            assert hub.names == ["switch.started"]
+            await switch.follow([{"number": 1, "interface": "lo"}])
+            assert hub.names[1] == "switch.restarted"
+            assert hub.names[-1] == "switch.started"
+        finally:
+            await switch.stop()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.usefixtures("software")
 def test_a_stopped_server_hangs_and_one_that_goes_on_answers(tmp_path: Path) -> None:
     async def scenario() -> None:
         switch = make(tmp_path, Events())

@@ -55,6 +55,9 @@ class P4Switch:
     async def follow(self, ports: Ports) -> None:
         """Wait until the ports are open, but not for long."""
         if ports != self._ports and not self._software.has_control:
+            if self._task is not None:
+                told = "other links: it takes its ports at its start, so it starts anew and carries nothing meanwhile"
+                self._hub.event("switch.restarted", self.plan.id, told, "warning")
             await self.process.stop()
         self._ports = ports
         self.place.directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -125,6 +125,6 @@ export const P4_PROGRAM_ROUTES = defineRoutes({
     query: z.strictObject(P4CellsRequest.shape),
     status: 200,
     response: P4Cells,
-    problems: [404, 409, 502],
+    problems: [404, 409, 422, 502],
   },
 });

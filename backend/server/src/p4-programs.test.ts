@@ -353,6 +353,19 @@ describe('a switch with a program of its own', () => {
     expect(await api.call('readP4Tables', lab)).toEqual(reading);
     const query = { kind: 'counter', name: 'c', from: 4 };
     expect(await api.call('readP4Cells', { ...lab, query })).toEqual({ cells: [{ index: 4, packets: 1, bytes: 2 }] });
+    agent.answer = (_method, { name }) => {
+      throw new Error(`/name: the program has no counter ${name}`);
+    };
+    expect(
+      (await refusal(api.request('readP4Cells', { ...lab, query: { ...query, name: 'nope' } }))).problem,
+    ).toMatchObject({
+      status: 422,
+      errors: [{ pointer: '/name', detail: 'the program has no counter nope' }],
+    });
+    agent.answer = () => {
+      throw new Error('/method: a switch has no such call');
+    };
+    expect((await api.request('readP4Cells', { ...lab, query })).status).toBe(502);
     agent.answer = () => ({ entries: 'none' });
     expect((await api.request('readP4Tables', lab)).status).toBe(502);
     const example = await api.call('getExampleP4Entries', lab);

@@ -95,7 +95,10 @@ export class SwitchEntriesService {
     params: Record<string, unknown>,
     schema: { safeParse(value: unknown): { success: true; data: T } | { success: false } },
   ): Promise<T> {
-    const answer = schema.safeParse(await this.fleet.program(id, method, params));
+    const told = await this.fleet.program(id, method, params).catch((error: unknown) => {
+      throw fieldRefusal(error, params) ?? error;
+    });
+    const answer = schema.safeParse(told);
     if (!answer.success) throw new ProblemError(502, `The agent of ${id} sent entries that cannot be read.`);
     return answer.data;
   }
@@ -119,6 +122,13 @@ export class SwitchEntriesService {
     const isKept = this.programs.keptFor(id, program) !== null;
     return `${program.files.hash.slice(0, 8)}-${isKept ? this.programs.entries.revisionOf(id) : 0}`;
   }
+}
+
+/** What an agent refuses at a field of the request, which is not the agent's fault; null: something else went wrong. */
+function fieldRefusal(error: unknown, params: Record<string, unknown>): ProblemError | null {
+  const at = error instanceof ProblemError && error.status === 502 ? /^\S+: \/(\w+): (.+)$/s.exec(error.message) : null;
+  if (!at || !(at[1]! in params)) return null;
+  return invalid([{ pointer: `/${at[1]}`, detail: at[2]!, code: 'refused' }]);
 }
 
 function differences(before: P4Entries, after: P4Entries): { added: string[]; removed: string[] } {

@@ -174,7 +174,7 @@ describe.skipIf(missing !== null)(
     it('names the field of what an image cannot do', async () => {
       const lab = await ImageLab.start();
       const refused: [object, RegExp][] = [
-        [{ entrypoint: ['/bin/none'] }, /\/image\/command\/0: is no program of the image/],
+        [{ entrypoint: ['/bin/none'] }, /\/image\/entrypoint\/0: is no program of the image/],
         [{ health: { by: 'image' } }, /\/image\/health\/by: test\/tools:1 has no HEALTHCHECK/],
         [{ entrypoint: undefined }, /\/image\/command: is missing/],
         [{ pull: 'always', reference: '127.0.0.1:9/none:1' }, /\/image\/reference: .* its registry cannot be reached/],

@@ -74,7 +74,7 @@ export class ContainerHousing implements Housing {
       await docker.start(await docker.create(holder, config));
     } catch (error) {
       await docker.remove(holder).catch(() => undefined);
-      throw userImage ? imageError(error, userImage.reference, instance_id) : error;
+      throw userImage ? imageError(error, userImage, instance_id) : error;
     }
     const process = await this.processOf(instance_id, 'holder');
     if (!process) throw new DriverError('the holder of the network namespace ended at once', instance_id);

@@ -57,7 +57,7 @@ export class ImageStore {
       if (pulled) return pulled;
       throw new DriverError(`/image/reference: ${reference} was removed as soon as it was pulled`, id);
     } catch (error) {
-      throw imageError(error, reference, id);
+      throw imageError(error, { reference }, id);
     }
   }
 
@@ -74,7 +74,7 @@ export class ImageStore {
     const registry = registryOf(reference);
     const login = await this.logins.loginFor(registry);
     await this.pullAs(login, reference, buyer).catch((error) => {
-      throw imageError(error, reference, buyer.instance_id, this.logins.advice(registry, login));
+      throw imageError(error, { reference }, buyer.instance_id, this.logins.advice(registry, login));
     });
   }
 

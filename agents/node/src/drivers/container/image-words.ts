@@ -1,9 +1,11 @@
+import type { ContainerImage } from '@orrery/contract';
 import { readable } from '../../platform/readable.js';
 import { DriverError } from '../nf-driver.js';
 import { DockerAway } from './docker-http.js';
 
 const SAID_CHARS = 300;
 const REFERENCE = '/image/reference';
+const PROGRAM = '/image/command/0';
 
 const REFUSED = 'is refused by its registry';
 
@@ -12,7 +14,7 @@ const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent
   [/no space left on device/i, '', 'no space is left on the disk of Docker', false],
   [
     /executable file not found|no such file or directory: unknown|exec: .*permission denied/i,
-    '/image/command/0',
+    PROGRAM,
     'is no program of the image',
     true,
   ],
@@ -50,13 +52,19 @@ const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent
 /**
  * Docker's error in plain words, with the field of the descriptor if one is the cause. `advice`: what to do where a registry refuses.
  */
-export function imageError(error: unknown, reference: string, instanceId: string, advice = ''): DriverError {
+export function imageError(
+  error: unknown,
+  { reference, entrypoint }: Pick<ContainerImage, 'reference' | 'entrypoint'>,
+  instanceId: string,
+  advice = '',
+): DriverError {
   if (error instanceof DriverError) return error;
   const said = readable((error as Error).message, SAID_CHARS);
   if (error instanceof DockerAway) return new DriverError(said, instanceId);
   const cause = CAUSES.find(([pattern]) => pattern.test(said));
   if (!cause) return new DriverError(`image ${reference}: ${said}`, instanceId);
-  const [, field, words, permanent] = cause;
+  const [, named, words, permanent] = cause;
+  const field = named === PROGRAM && entrypoint?.length ? '/image/entrypoint/0' : named;
   const what = field === REFERENCE ? `${field}: ${reference} ${words}` : `${field === '' ? '' : `${field}: `}${words}`;
   const help = words === REFUSED && advice !== '' ? `; ${advice}` : '';
   return new DriverError(`${what}${help} (${said})`, instanceId, permanent);

@@ -119,7 +119,7 @@ export class UserImages {
       await docker.start(await docker.create(name, { ...made, Labels }));
     } catch (error) {
       await docker.remove(name).catch(() => undefined);
-      throw imageError(error, image.reference, of.instance_id);
+      throw imageError(error, image, of.instance_id);
     }
   }
 }

@@ -42,6 +42,7 @@ it('accepts an NF of an image', () => {
 });
 
 it.each([
+  [{ reference: 'registry.example/team/filter:1.0' }, `${IMAGE}/reference`, 'placeholder'],
   [{ command: ['run', '{{prot}}'] }, `${IMAGE}/command/1`, 'unknown-placeholder'],
   [{ entrypoint: ['{{prot}}'] }, `${IMAGE}/entrypoint/0`, 'unknown-placeholder'],
   [{ environment: { A: '{{prot}}' } }, `${IMAGE}/environment/A`, 'unknown-placeholder'],

@@ -48,6 +48,12 @@ export function legacyNfErrors(descriptor: NfDescriptor): FieldError[] {
   ];
 }
 
+/** RFC 2606: names under `example` stand for others, as in the template of a new NF. */
+function placeholderRegistryErrors({ reference }: ContainerImage): FieldError[] {
+  if (!/^registry\.example[:/]/.test(reference)) return [];
+  return [at(`${IMAGE}/reference`, 'names no registry: registry.example stands for yours', 'placeholder')];
+}
+
 function imageNfErrors(image: ContainerImage, descriptor: NfDescriptor): FieldError[] {
   const [{ kind, driver, program }, another] = descriptor.implementations as [Implementation, Implementation?];
   if (another)
@@ -56,6 +62,7 @@ function imageNfErrors(image: ContainerImage, descriptor: NfDescriptor): FieldEr
     return [at('/implementations/0/driver', 'must be "container", of kind "container"', 'bad-implementation')];
   if (program) return [at(PROGRAM, 'must be absent: the image has the program', 'bad-implementation')];
   return [
+    ...placeholderRegistryErrors(image),
     ...imageErrors(image, descriptor, IMAGE),
     ...placeholderErrors(imageTexts(image, IMAGE), descriptor),
     ...fileErrors(image.files, IMAGE),

@@ -5,6 +5,13 @@ import { type Infrastructure, SwitchNode } from './infrastructure.js';
 export const SwitchDriver = SwitchNode.shape.driver;
 export type SwitchDriver = z.infer<typeof SwitchDriver>;
 
+/** What drivers are called for people. */
+export const SWITCH_DRIVER_TITLES: Readonly<Record<SwitchDriver, string>> = {
+  ovs: 'Open vSwitch',
+  p4: 'P4, built in',
+  bmv2: 'P4, BMv2',
+};
+
 /** The driver that a switch of the twin is to run. */
 export const DriverChoice = z.strictObject({ switch: Name, driver: SwitchDriver });
 export type DriverChoice = z.infer<typeof DriverChoice>;

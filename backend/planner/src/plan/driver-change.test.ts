@@ -122,7 +122,7 @@ describe('a plan that changes drivers', () => {
     );
     for (const { subject, interrupts } of next.steps)
       expect([subject, interrupts]).toEqual([subject, Object.keys(ends).filter((id) => over(id).includes(subject))]);
-    expect(next.steps[0]!.summary).toContain('leaf-1 changes from the driver ovs to p4');
+    expect(next.steps[0]!.summary).toContain('leaf-1 changes from Open vSwitch to P4, built in');
     expect(next.diff).toMatchObject({ added: [], removed: [], moved: [], reconfigured: [] });
     expect(next.drivers).toEqual(to(...LEAVES));
   });

@@ -1,4 +1,4 @@
-import type { DriverChange, Infrastructure, PlanStep } from '@orrery/contract';
+import { type DriverChange, type Infrastructure, type PlanStep, SWITCH_DRIVER_TITLES } from '@orrery/contract';
 import { chainsOver, type Running } from '../lower/switch/chains-over.js';
 
 /** Phases before any packet is steered anew: by then the switches still run what they ran. */
@@ -18,7 +18,7 @@ export function withDriverSteps(
     ({ switch: id, from, to }): Omit<PlanStep, 'ordinal'> => ({
       kind: 'change-driver',
       subject: id,
-      summary: `${id} changes from the driver ${from} to ${to}: it carries nothing until its rules are written anew`,
+      summary: `${id} changes from ${SWITCH_DRIVER_TITLES[from]} to ${SWITCH_DRIVER_TITLES[to]}: it carries nothing until its rules are written anew`,
       interrupts: base ? chainsOver(infrastructure, id, base) : [],
     }),
   );

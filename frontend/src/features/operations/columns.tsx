@@ -31,7 +31,12 @@ export function operationColumns(titleOf: (id: string) => string, now_ms: number
       value: (operation) => operationTitle(operation, titleOf),
       note: (operation) => {
         const trouble = operationTrouble(operation);
-        if (trouble) return <div className={classes.error}>{trouble.detail}</div>;
+        if (trouble)
+          return (
+            <div className={classes.error} title={trouble.detail}>
+              {trouble.detail}
+            </div>
+          );
         const wait = waitOf(operation);
         return wait && <div className={classes.wait}>{wait}</div>;
       },

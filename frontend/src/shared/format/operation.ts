@@ -1,15 +1,20 @@
-import type { Operation, OperationStep, PlanStep } from '@orrery/contract';
+import { type Operation, type OperationStep, type PlanStep, SWITCH_DRIVER_TITLES } from '@orrery/contract';
 
 export const OPERATION_WORDS: Readonly<Record<Operation['kind'], string>> = {
   deploy: 'Deploy',
   undeploy: 'Take down',
-  infrastructure: 'Change infrastructure',
+  infrastructure: 'Change the driver of',
   reconfigure: 'Reconfigure',
   migrate: 'Move flows of',
 };
 
-export function operationTitle({ kind, subject }: Operation, titleOf: (id: string) => string): string {
-  return `${OPERATION_WORDS[kind]} ${kind === 'infrastructure' ? subject : titleOf(subject)}`;
+export function operationTitle(
+  { kind, subject, drivers }: Pick<Operation, 'kind' | 'subject' | 'drivers'>,
+  titleOf: (id: string) => string,
+): string {
+  if (kind !== 'infrastructure') return `${OPERATION_WORDS[kind]} ${titleOf(subject)}`;
+  const changes = drivers.map(({ switch: id, to }) => `${id} to ${SWITCH_DRIVER_TITLES[to]}`);
+  return `${OPERATION_WORDS[kind]} ${changes.length > 0 ? changes.join('; ') : subject}`;
 }
 
 /** Ids of the chains that operations are about. */
@@ -61,7 +66,26 @@ const PHASES: Readonly<Record<PlanStep['kind'], string>> = {
 };
 const hasPhase = (kind: string): kind is PlanStep['kind'] => kind in PHASES;
 
-/** What a step does, after the phase that it belongs to: two phases may each write one rule. */
-export function stepText({ kind, summary }: Pick<OperationStep, 'kind' | 'summary'>): string {
-  return hasPhase(kind) ? `${PHASES[kind]}: ${summary}` : summary;
+/** Before what a step has done, as its summary has it, while it has not. */
+const NOT_DONE: Partial<Readonly<Record<OperationStep['state'], string>>> = {
+  pending: 'to be',
+  running: 'being',
+  failed: 'not',
+  skipped: 'not',
+};
+const DONE = /\b(started|stopped|reconfigured|rewired|written|removed)\b/g;
+
+/**
+ * What a step does, after the phase that it belongs to: two phases may each write one rule. `state`: of a step that is carried
+ * out; `Extend: 1 rule to be written`.
+ */
+export function stepText({
+  kind,
+  summary,
+  state,
+}: Pick<OperationStep, 'kind' | 'summary'> & Partial<Pick<OperationStep, 'state'>>): string {
+  if (!hasPhase(kind)) return summary;
+  const before = state && NOT_DONE[state];
+  const text = before && kind !== 'change-driver' ? summary.replace(DONE, `${before} $1`) : summary;
+  return `${PHASES[kind]}: ${text}`;
 }

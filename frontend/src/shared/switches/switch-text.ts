@@ -1,4 +1,4 @@
-import type { SwitchNode, SwitchState } from '@orrery/contract';
+import { SWITCH_DRIVER_TITLES, type SwitchNode, type SwitchState } from '@orrery/contract';
 import { countText } from '../format/number.js';
 import type { Status } from '../ui/status-badge.js';
 
@@ -21,8 +21,4 @@ export function installedText({ planned, observed }: SwitchState): string {
 export const usedShare = ({ planned }: SwitchState): number | null =>
   planned && planned.available > 0 ? planned.entries / planned.available : null;
 
-export const DRIVER_TITLES: Readonly<Record<SwitchNode['driver'], string>> = {
-  ovs: 'Open vSwitch',
-  p4: 'P4, built in',
-  bmv2: 'P4, BMv2',
-};
+export const DRIVER_TITLES: Readonly<Record<SwitchNode['driver'], string>> = SWITCH_DRIVER_TITLES;

@@ -39,9 +39,9 @@ const MAX_PLANNINGS = 3;
 
 /** The plan does not build on what is to run. */
 class StalePlan extends ProblemError {
-  constructor(base: string | null) {
-    super(409, 'Something else was deployed since this was planned; plan again.', [
-      { pointer: '/plan_id', detail: `builds on ${base ?? 'nothing'}, not on the running plan`, code: 'stale-plan' },
+  constructor() {
+    super(409, 'Something else was deployed meanwhile: plan again.', [
+      { pointer: '/plan_id', detail: 'was planned before something else was deployed: plan again', code: 'stale-plan' },
     ]);
   }
 }
@@ -287,7 +287,7 @@ export class DeploymentsService implements Deployer {
   /** `pointer`: what the request named the plan by. */
   private requireDeployable(plan: Plan, pointer: string): void {
     const coming = this.state.comingPlan;
-    if (plan.base_plan !== (coming?.id ?? null)) throw new StalePlan(plan.base_plan);
+    if (plan.base_plan !== (coming?.id ?? null)) throw new StalePlan();
     if (!plan.feasible) throw invalid(planErrors(plan, pointer), planRefusal(plan));
     this.requireDescriptors(plan);
     this.requireResources(plan);

@@ -8,6 +8,12 @@ import { ending } from './endings.js';
 import { resumed } from './operation-steps.js';
 import { retreating } from './retreat.js';
 
+/** What can be done instead with an operation in a state. */
+const INSTEAD: Partial<Readonly<Record<Operation['state'], string>>> = {
+  PROCESSING: ': cancel it instead',
+  FAILED_TEMP: ': roll it back or retry it instead',
+};
+
 /** Operations are cancelled, retried and rolled back by hand (ETSI SOL005 6.4.7 to 6.4.9). */
 @Injectable()
 export class OperationControl {
@@ -74,7 +80,9 @@ export class OperationControl {
       const operation = this.operations.find(id);
       if (!operation) throw notFound('operation', id);
       if (operation.state !== wanted)
-        throw conflict(`Only an operation in ${wanted} can be ${what}; this one is ${operation.state}.`);
+        throw conflict(
+          `Only an operation in ${wanted} can be ${what}; this one is ${operation.state}${INSTEAD[operation.state] ?? ''}.`,
+        );
       return make(operation);
     });
     return (await this.operations.get(id))!;

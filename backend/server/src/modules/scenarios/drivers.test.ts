@@ -26,7 +26,7 @@ function apiWith({ meanwhile = 0, before = [] as object[], feasible = true, ends
       return { id: 'plan-1', feasible, problems: [], conflicts: [{ constraint: 'switch-table', where: LEAF }] };
     },
     createDeployment: () => {
-      if (stale-- > 0) throw new ChangedMeanwhile('Something else was deployed since this was planned; plan again.');
+      if (stale-- > 0) throw new ChangedMeanwhile('Something else was deployed meanwhile: plan again.');
       return { id: 'op-1' };
     },
     getOperation: () => {

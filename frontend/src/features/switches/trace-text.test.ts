@@ -4,6 +4,11 @@ import { outcomeText, phased, stepText, valueText } from './trace-text.js';
 
 it.each([
   ['eth_dst', '0x20e00070000', '02:0e:00:07:00:00'],
+  ['hdr.ethernet.dst_addr', '0x20efffffffe', '02:0e:ff:ff:ff:fe'],
+  ['headers.ethernet.srcAddr', '0x20000000001', '02:00:00:00:00:01'],
+  ['next_hop', '0x20efffffffe', '02:0e:ff:ff:ff:fe'],
+  ['next_hop', '0xa000001', '167772161'],
+  ['dstMac', '0x1', '00:00:00:00:00:01'],
   ['mac', '0x1', '00:00:00:00:00:01'],
   ['ip_src', '0xa000001', '10.0.0.1'],
   ['hdr.ipv4.dst_addr', '0xa000001', '10.0.0.1'],

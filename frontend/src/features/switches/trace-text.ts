@@ -4,10 +4,16 @@ import type { PacketTrace, TraceStep } from '@orrery/contract';
 export function valueText(name: string, value: string): string {
   if (!/^0x[0-9a-f]+$/i.test(value)) return value;
   const number = BigInt(value);
-  if (/(^|[._])(mac|eth_(src|dst))$/.test(name) && number < 1n << 48n) return octets(number, 6, 16, ':');
-  if (/(^|[._])ip(v4)?[._](src|dst)(_addr)?$/.test(name) && number < 1n << 32n) return octets(number, 4, 10, '.');
+  if (isMac(name, number) && number < 1n << 48n) return octets(number, 6, 16, ':');
+  if (/(^|[._])ip(v4)?[._](src|dst)(_?addr)?$/i.test(name) && number < 1n << 32n) return octets(number, 4, 10, '.');
   if (/(^|[._])(eth|ether)_type$/.test(name)) return `0x${number.toString(16).padStart(4, '0')}`;
   return number < 1n << 32n ? number.toString() : value;
+}
+
+/** The next hop of a program is a MAC address where an IPv4 address does not hold it. */
+function isMac(name: string, number: bigint): boolean {
+  if (/(^|[._])next_?hop$/i.test(name)) return number >= 1n << 32n;
+  return /(^|[._])((src|dst|source|destination)?_?mac(_?addr)?|eth(ernet)?[._](src|dst)(_?addr)?)$/i.test(name);
 }
 
 function octets(number: bigint, count: number, radix: number, between: string): string {

@@ -1,4 +1,5 @@
 import { Button, FileInput, TextInput } from '@mantine/core';
+import { P4_JSON_MOST_BYTES, P4INFO_MOST_BYTES } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../../shared/api/client.js';
@@ -8,6 +9,14 @@ import { notifyDone } from '../../../shared/ui/notify.js';
 import classes from './p4.module.css';
 
 const POINTERS = ['/name', '/title', '/bmv2_json', '/p4info'];
+
+const MIB = 1024 * 1024;
+
+/** What is wrong with a file that is not sent; undefined: nothing. */
+function tooLarge(file: File | null, most: number): string | undefined {
+  if (!file || file.size <= most) return undefined;
+  return `${file.name} has ${(file.size / MIB).toFixed(1)} MB: at most ${most / MIB} MB are taken`;
+}
 
 /** Uploads what p4c has compiled; each error is shown at its field. */
 export function UploadDialog({ onClose }: { readonly onClose: () => void }) {
@@ -29,6 +38,9 @@ export function UploadDialog({ onClose }: { readonly onClose: () => void }) {
     },
   });
   const { error } = upload;
+  const jsonTooLarge = tooLarge(json, P4_JSON_MOST_BYTES);
+  const p4infoTooLarge = tooLarge(p4info, P4INFO_MOST_BYTES);
+  const isReady = json && p4info && name !== '' && !jsonTooLarge && !p4infoTooLarge;
   const chooseJson = (file: File | null) => {
     setJson(file);
     const stem =
@@ -44,11 +56,11 @@ export function UploadDialog({ onClose }: { readonly onClose: () => void }) {
       size={520}
       trouble={<FormTrouble error={error} shown={POINTERS} />}
       action={
-        <Button type="submit" loading={upload.isPending} disabled={!json || !p4info || name === ''}>
+        <Button type="submit" loading={upload.isPending} disabled={!isReady}>
           Upload
         </Button>
       }
-      onSubmit={() => upload.mutate()}
+      onSubmit={() => isReady && upload.mutate()}
       onClose={onClose}
     >
       <div className={classes.form}>
@@ -58,16 +70,16 @@ export function UploadDialog({ onClose }: { readonly onClose: () => void }) {
           accept=".json,application/json"
           value={json}
           onChange={chooseJson}
-          error={fieldErrorOf(error, '/bmv2_json')}
+          error={jsonTooLarge ?? fieldErrorOf(error, '/bmv2_json')}
           required
         />
         <FileInput
           label="P4Info"
-          description="--p4runtime-files NAME.p4info.txtpb (or .json)"
+          description="--p4runtime-files NAME.p4info.txtpb (or .json); at most 1 MB"
           accept=".txtpb,.txt,.json,.p4info"
           value={p4info}
           onChange={setP4Info}
-          error={fieldErrorOf(error, '/p4info')}
+          error={p4infoTooLarge ?? fieldErrorOf(error, '/p4info')}
           required
         />
         <TextInput

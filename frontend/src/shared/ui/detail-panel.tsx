@@ -35,7 +35,10 @@ export function DetailPanel({ title, label, onClose, children }: DetailPanelProp
       aria-label={label}
       tabIndex={-1}
       onKeyDown={(event) => {
-        if (event.key !== 'Escape' || event.defaultPrevented) return;
+        // Of a dialog above it, which closes by itself, events come here as well.
+        const dialog = (event.target as Element).closest('[role="dialog"]');
+        const isAbove = dialog !== null && !dialog.contains(panel.current);
+        if (event.key !== 'Escape' || event.defaultPrevented || isAbove) return;
         event.preventDefault();
         onClose();
       }}

@@ -107,7 +107,7 @@ class Reader {
 
   private value(name: Token, depth: number): TextValue {
     const token = this.all[this.at];
-    if (!token) throw new Error(`line ${name.line}: the text ends before the value of ${name.text}`);
+    if (!token) throw ended(name);
     if (token.kind === 'sign') return this.nested(name, depth);
     this.at += 1;
     if (token.kind === 'word') return token.text;
@@ -120,7 +120,9 @@ class Reader {
   private nested(name: Token, depth: number): TextMessage {
     if (this.takes('{')) return this.message('}', depth + 1);
     if (this.takes('<')) return this.message('>', depth + 1);
-    throw wrong(this.all[this.at] ?? name, `a value of ${name.text}`);
+    const token = this.all[this.at];
+    if (!token) throw ended(name);
+    throw wrong(token, `a value of ${name.text}`);
   }
 
   private takes(sign: string): boolean {
@@ -130,6 +132,8 @@ class Reader {
     return isIt;
   }
 }
+
+const ended = ({ line, text }: Token) => new Error(`line ${line}: the text ends before the value of ${text}`);
 
 function wrong({ text, line }: Token, wanted: string): Error {
   return new Error(`line ${line}: ${JSON.stringify(text)} is not ${wanted}`);

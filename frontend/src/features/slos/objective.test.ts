@@ -71,6 +71,8 @@ describe('errorText', () => {
     [0.1238, '12.4 % more'],
     [-0.03, '3.0 % less'],
     [0, 'as predicted'],
+    [0.99, '99.0 % more'],
+    [5.434, '6.4 times as much'],
     [32.4, '33 times as much'],
   ])('tells %d as %s', (error, text) => expect(errorText(error)).toBe(text));
 });

@@ -148,7 +148,7 @@ function serverNode(
     id: server.id,
     kind: 'server',
     title: server.title ?? server.id,
-    subtitle: `${server.cores} cores`,
+    subtitle: server.cores === 1 ? '1 core' : `${server.cores} cores`,
     origin: server.origin,
     role: null,
     addresses: server.addresses.map(({ address }) => address),

@@ -10,9 +10,9 @@ export function predictionError({ kind, measured, predicted }: SloStatus): numbe
   return (measured - predicted) / predicted;
 }
 
-/** `12.4 % more`, `3.0 % less`, from a factor of ten on `33 times as much`: measured, as predicted. */
+/** `12.4 % more`, `3.0 % less`, from a factor of two on `6.4 times as much`: measured, as predicted. */
 export function errorText(error: number): string {
-  if (error >= 9) return `${(1 + error).toFixed(0)} times as much`;
+  if (error >= 1) return `${(1 + error).toFixed(error < 9 ? 1 : 0)} times as much`;
   const percent = (Math.abs(error) * 100).toFixed(1);
   return percent === '0.0' ? 'as predicted' : `${percent} % ${error < 0 ? 'less' : 'more'}`;
 }

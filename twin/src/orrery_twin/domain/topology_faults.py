@@ -187,7 +187,8 @@ def _reach_faults(infrastructure: Infrastructure) -> Iterator[FieldFault]:
         if reached is None:
             reached = _reached_from(node.id, links, switches)
         elif node.id not in reached:
-            yield FieldFault(place, f"no path from {node.id} to the nodes before it")
+            needed = "its switch needs a link to another switch of the fabric"
+            yield FieldFault(place, f"{node.id} is cut off from the nodes before it: {needed}")
 
 
 def _ends(infrastructure: Infrastructure) -> Iterator[tuple[str, ServerNode | HostNode]]:

@@ -65,6 +65,7 @@ describe('P4Info for a switch', () => {
     ['tables { size: many }', /Table: "many" is not a int64 for size/],
     ['\n\ntables {', /ends within a message/],
     ['tables { match_fields { match_type: FUZZY } }', /MatchField: "FUZZY" is not a value of MatchType/],
+    ['tables {}\nali', /line 2: the text ends before the value of ali/],
     ['tables 3', /line 1: "3" is not a value of tables/],
     ['tables: 3', /P4Info: "3" is not a value of tables/],
     ['tables { size: 1 } $', /line 1: unexpected "\$"/],

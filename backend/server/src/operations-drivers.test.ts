@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Infrastructure, type Operation, type SwitchDriver } from '@orrery/contract';
 import { ASSUMED_ABILITIES } from '@orrery/planner';
@@ -157,6 +157,39 @@ describe('a change of the driver of a switch', () => {
     await twinRebuilds('ovs');
     expect(await server.finished(id)).toMatchObject({ state: 'ROLLED_BACK', cancelled_by: expect.any(String) });
     expect(await driverNow()).toBe('ovs');
+  });
+
+  it('is taken back only when the twin is done, whatever the agent of before says meanwhile', async () => {
+    await start();
+    const chain = await runChain();
+    const held = join(server.scratch.stateDir, 'twin/held');
+    const deployment = () => server.api.call('getDeployment', { params: { chain_id: chain } });
+    writeFileSync(held, '');
+    const { id } = await change('p4');
+    await stepIs(id, ({ detail }) => detail?.includes('still runs the driver ovs') ?? false);
+    await until('the chain is degraded', async () => (await deployment()).state === 'degraded');
+    await server.api.call('cancelOperation', { params: { id } });
+    const told = () => server.scratch.toldTwin('PUT /spec').map(({ body }) => body.infrastructure?.switches[0]?.driver);
+    await until('the twin is told to give it back', () => told().slice(-2).join() === 'p4,ovs');
+    // It runs ovs and says so, as it did before the twin began: the twin is still about p4.
+    leaf.reach();
+    const still = 'the twin is still changing its driver to ovs';
+    await until('the reason is told', async () => (await deployment()).reason?.includes(still) ?? false, IN_TIME);
+    expect((await server.operation(id)).state).toBe('ROLLING_BACK');
+    leaf.hold = true;
+    await leaf.rebuild('ovs');
+    rmSync(held);
+    const lacks = `${LEAF!.id}: does not hold its entries yet`;
+    await until(
+      'its entries are waited for',
+      async () => (await deployment()).reason?.includes(lacks) ?? false,
+      IN_TIME,
+    );
+    expect((await server.operation(id)).state).toBe('ROLLING_BACK');
+    leaf.hold = false;
+    leaf.reach();
+    expect(await server.finished(id)).toMatchObject({ state: 'ROLLED_BACK' });
+    await until('the chain runs', async () => (await deployment()).state === 'running');
   });
 
   it('takes its turn: the next one is planned on top of it, and again where it does not come about', async () => {

@@ -21,6 +21,8 @@ export interface SwitchFleet {
   /** Description of the switch at the agent's last connection; null: not known yet. */
   switchDescription(id: string): SwitchDescription | null;
   isConnected(id: string): boolean;
+  /** When the agent said hello on the connection that it has now, by a monotonic clock; null: it has none. */
+  connectedSinceMs(id: string): number | null;
   /**
    * Sends the agent the desired state of its switch, now and on every connection, with the P4 program that the specification
    * names by its hash.
@@ -34,7 +36,7 @@ export interface SwitchFleet {
   onChange(listener: (id: string) => void): void;
 }
 
-type Known = Pick<SwitchFleet, 'switchAbilities' | 'switchAbilitiesBy' | 'switchDescription'>;
+type Known = Pick<SwitchFleet, 'switchAbilities' | 'switchAbilitiesBy'>;
 type Node = Pick<SwitchNode, 'id' | 'origin' | 'driver'>;
 
 /** Abilities of a switch by the driver that it is to run, also while it still runs another; null: not known yet. */
@@ -44,7 +46,10 @@ export function abilitiesOf(fleet: Known, { id, origin, driver }: Node): SwitchA
 }
 
 /** The driver that a switch of the twin still runs instead of the one that it is to run; null: none, or not known. */
-export function formerDriver(fleet: Known, { id, origin, driver }: Node): string | null {
+export function formerDriver(
+  fleet: Pick<SwitchFleet, 'switchDescription'>,
+  { id, origin, driver }: Node,
+): string | null {
   const runs = fleet.switchDescription(id)?.driver ?? driver;
   return origin === 'twin' && runs !== driver ? runs : null;
 }

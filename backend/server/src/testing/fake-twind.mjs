@@ -58,6 +58,17 @@ function refuse(response, status, title, errors) {
   response.end(JSON.stringify({ type: 'about:blank', title, status, errors }));
 }
 
+/** While the file is there, it is about what it was told last, and has not reached it. */
+const isHeld = () => existsSync(join(values['state-dir'], 'held'));
+let wanted = null;
+function reach() {
+  if (wanted && !isHeld()) {
+    Object.assign(state, wanted);
+    wanted = null;
+  }
+  tell({ type: 'state', state });
+}
+
 /** A machine that lacks it, by the name of the infrastructure, or from when a file says so. */
 function withoutBmv2({ name, switches }) {
   const index = switches.findIndex(({ driver }) => driver === 'bmv2');
@@ -78,8 +89,8 @@ const routes = {
   'PUT /spec': (body) => {
     if (body.infrastructure?.name === 'refused-later') return null;
     const phase = body.infrastructure?.name === 'long-to-build' ? 'building' : body.infrastructure ? 'up' : 'down';
-    Object.assign(state, { generation: body.generation, phase, build_ms: 1 });
-    tell({ type: 'state', state });
+    wanted = { generation: body.generation, phase, build_ms: 1 };
+    reach();
     return [202, state];
   },
   'PUT /applications': (body) => [202, runApplications(body)],
@@ -150,7 +161,7 @@ const server = createServer((request, response) => {
   });
 });
 
-setInterval(() => tell({ type: 'state', state }), 500);
+setInterval(reach, 500);
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(0));
 rmSync(socket, { force: true });
 server.listen(socket);

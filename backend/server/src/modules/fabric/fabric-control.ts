@@ -31,12 +31,13 @@ import {
   SwitchesAway,
 } from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
-import { abilitiesOf, formerDriver, SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { abilitiesOf, SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { SWITCH_PROGRAMS, type SwitchPrograms } from '../../ports/switch-programs.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { carriersOf } from './carriers.js';
 import { FabricStore, NO_FABRIC, type StoredFabric } from './fabric-store.js';
 import { ownProgramSpecs } from './own-program-specs.js';
+import { RebuiltSwitches } from './rebuilt-switches.js';
 
 const BACKOFF = { firstMs: 1000, mostMs: 1000 };
 const DEADLINE_MS = 30_000;
@@ -62,6 +63,7 @@ export class FabricControl
   /** Chains with entries at each switch. */
   private chains = { of: NO_FABRIC, at: chainsAt(NO_FABRIC) };
   private abilities = '';
+  private readonly rebuilt: RebuiltSwitches;
   private readonly loop: ControlLoop;
 
   constructor(
@@ -74,6 +76,7 @@ export class FabricControl
     @Inject(SWITCH_PROGRAMS) private readonly programs: SwitchPrograms,
   ) {
     this.store = new FabricStore(store);
+    this.rebuilt = new RebuiltSwitches(fleet, infrastructure, twin);
     this.loop = loops.add({
       id: 'fabric',
       title: 'Switch entries',
@@ -92,7 +95,15 @@ export class FabricControl
 
   onApplicationBootstrap(): void {
     this.tellSwitches();
-    this.infrastructure.onChange(() => this.loop.wake());
+    this.rebuilt.follow();
+    this.infrastructure.onChange(() => {
+      this.rebuilt.follow();
+      this.loop.wake();
+      this.changed();
+    });
+    this.twin.onChange(() => {
+      if (this.rebuilt.isAny) this.changed();
+    });
     this.programs.onChange(() => this.loop.wake());
     this.infrastructure.checkBy(async (next) => this.programsInTheWay(next));
     this.fleet.onChange(() => {
@@ -109,7 +120,7 @@ export class FabricControl
 
   troublesOf(chainId: string): readonly string[] {
     const switches = this.switches().flatMap((node) =>
-      this.carries(node.id, chainId) ? (this.troubleOf(node) ?? []) : [],
+      this.carries(node.id, chainId) ? (this.troubleOf(node) ?? this.lackOfEntries(node) ?? []) : [],
     );
     return [...this.faults, ...switches];
   }
@@ -144,6 +155,7 @@ export class FabricControl
   async apply(spec: FabricSpec, change: RuleChange, wait: FabricWait): Promise<void> {
     const isOff = this.switches().length < this.infrastructure.current.infrastructure.switches.length;
     if (isOff && spec.rules.length > 0) throw new Error('the twin is off');
+    this.rebuilt.resume(wait.rebuilt ?? []);
     await this.lower(spec);
     const began = performance.now();
     const deadline = began + this.config.timing.stepTimeoutMs;
@@ -271,26 +283,36 @@ export class FabricControl
   private hasReached(node: SwitchNode): boolean {
     const observed = this.fleet.observedSwitch(node.id);
     const wanted = this.told.switches[node.id]?.generation;
-    const isRight = this.fleet.isConnected(node.id) && formerDriver(this.fleet, node) === null;
-    return isRight && observed?.state === 'converged' && observed.generation === wanted;
+    const hasReached = this.counts(node) && observed?.state === 'converged' && observed.generation === wanted;
+    if (hasReached) this.rebuilt.done(node);
+    return hasReached;
   }
 
-  /** What a switch says that is about to be built anew does not count. */
+  /** Whether what its agent reports is about the switch as it is to be. */
+  private counts(node: SwitchNode): boolean {
+    return this.fleet.isConnected(node.id) && this.rebuilt.lack(node) === null;
+  }
+
   private failureOf(node: SwitchNode): string | null {
     const { id } = node;
-    const counts = this.fleet.isConnected(id) && formerDriver(this.fleet, node) === null;
-    const observed = counts ? this.fleet.observedSwitch(id) : null;
+    const observed = this.counts(node) ? this.fleet.observedSwitch(id) : null;
     return observed?.state === 'failed' ? `${id}: ${observed.error ?? 'failed'}` : null;
   }
 
   private troubleOf(node: SwitchNode): string | null {
-    const { id, driver } = node;
+    const { id } = node;
     if (!this.fleet.isConnected(id)) {
       const detail = this.twin.nodeState(id)?.detail ?? null;
       return `${id}: its agent is not connected${detail === null ? '' : ` (${detail})`}`;
     }
-    const former = formerDriver(this.fleet, node);
-    return former === null ? this.failureOf(node) : `${id}: still runs the driver ${former}, not ${driver}`;
+    const lack = this.rebuilt.lack(node);
+    return lack === null ? this.failureOf(node) : `${id}: ${lack}`;
+  }
+
+  /** A switch that is built anew has none at first. Any other keeps those of before while it takes in new ones. */
+  private lackOfEntries(node: SwitchNode): string | null {
+    if (!this.rebuilt.isUnderWay(node) || this.hasReached(node)) return null;
+    return `${node.id}: does not hold its entries yet`;
   }
 
   private lag(node: SwitchNode): string {

@@ -53,6 +53,8 @@ interface NodeState {
   seenMs: number | null;
   /** Monotonic clock. */
   heardMs: number;
+  /** When the connection was admitted; monotonic clock. */
+  helloMs: number;
   observed: Observed | null;
   observedSwitch: ObservedSwitch | null;
   desired: DesiredMessage | null;
@@ -146,6 +148,11 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
 
   isConnected(node: string): boolean {
     return this.nodes.get(node)?.connected ?? false;
+  }
+
+  connectedSinceMs(node: string): number | null {
+    const state = this.nodes.get(node);
+    return state?.connection ? state.helloMs : null;
   }
 
   hasConnection(node: string): boolean {
@@ -323,6 +330,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
         const state = this.state(hello.node);
         const before = state.connection;
         state.connection = connection;
+        state.helloMs = performance.now();
         before?.cut();
         state.record = describedBy(hello);
         // Null until its first report: what an earlier connection told is not current.
@@ -495,6 +503,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
         connected: false,
         seenMs: null,
         heardMs: 0,
+        helloMs: 0,
         observed: null,
         observedSwitch: null,
         desired: null,

@@ -94,6 +94,11 @@ export class TwinKeeper implements TwinView, OnApplicationBootstrap, OnApplicati
     return { enabled: this.enabled, daemon: this.daemon, detail: this.detail, state: this.reports.state };
   }
 
+  get builtRevision(): number | null {
+    const { state } = this.reports;
+    return this.isRunning && state?.phase === 'up' ? state.generation : null;
+  }
+
   nodeState(node: string): TwinNodeState | null {
     return this.reports.state?.nodes.find(({ id }) => id === node) ?? null;
   }

@@ -148,7 +148,7 @@ it('a switch keeps its new driver while the operation waits for another switch t
   await server.switches.get('leaf-1')!.rebuild('p4');
   await becomes(id, 'waiting', ({ state }) => state === 'FAILED_TEMP');
   const { error } = await server.operation(id);
-  expect(error?.detail).toBe('fabric: leaf-3: its agent is not connected');
+  expect(error?.detail).toBe('leaf-3: its agent is not connected');
   expect(await driverNow()).toBe('p4');
   third.hold = false;
   await third.connect();

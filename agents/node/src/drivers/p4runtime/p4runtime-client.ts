@@ -1,5 +1,6 @@
 import type * as Grpc from '@grpc/grpc-js';
 import type { Root } from 'protobufjs';
+import { failureWords } from './failure-words.js';
 import type { Arbitration, ElectionId, Entity, PipelineConfig, Update } from './messages.js';
 import { protocol } from './protocol.js';
 
@@ -209,8 +210,7 @@ export class P4RuntimeClient {
   }
 
   private failure({ message, code }: { message: string; code: number }): P4RuntimeError {
-    const what = code === DEADLINE_EXCEEDED ? 'does not answer' : message;
-    return new P4RuntimeError(`P4Runtime at ${this.address}: ${what}`, code);
+    return new P4RuntimeError(failureWords(this.address, { code, message }), code);
   }
 }
 

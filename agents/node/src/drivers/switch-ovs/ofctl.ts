@@ -4,6 +4,8 @@ import { execFile } from 'node:child_process';
  * Changing thousands of flows takes a second on a busy machine; a switch that takes longer than this counts as hung.
  */
 const LIMIT_MS = 5000;
+/** What ovs-ofctl says where there is no process behind the socket. */
+const NOBODY_LISTENS = /is not a bridge or a socket|failed to (open|connect)|Connection refused/;
 const OUTPUT_LIMIT_BYTES = 256 * 1024 * 1024;
 
 export interface HeldFlow {
@@ -132,8 +134,9 @@ export class Ofctl {
       const options = { timeout: LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: OUTPUT_LIMIT_BYTES } as const;
       const child = execFile('ovs-ofctl', ['-O', 'OpenFlow15', ...args], options, (error, stdout, stderr) => {
         if (!error) return resolve(stdout);
-        const silent = error.killed ? `does not answer within ${LIMIT_MS / 1000} s` : stderr.trim() || error.message;
-        reject(new Error(`Open vSwitch, bridge ${this.bridge}: ${silent.slice(0, 500)}`));
+        const said = NOBODY_LISTENS.test(stderr) ? `its process does not answer at ${this.socket}` : stderr.trim();
+        const why = error.killed ? `does not answer within ${LIMIT_MS / 1000} s` : said || error.message;
+        reject(new Error(`Open vSwitch, bridge ${this.bridge}: ${why.slice(0, 500)}`));
       });
       // The callback reports an early exit.
       child.stdin!.on('error', () => undefined);

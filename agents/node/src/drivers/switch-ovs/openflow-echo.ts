@@ -5,6 +5,7 @@ const HELLO = 0;
 const ECHO_REQUEST = 2;
 const ECHO_REPLY = 3;
 const HEADER_BYTES = 8;
+const NOBODY_LISTENS = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 
 /** An OpenFlow message without a body (OpenFlow 1.5.1, 7.1.1). */
 function message(type: number, transaction: number): Buffer {
@@ -42,7 +43,10 @@ export function echo(socketPath: string, deadlineMs: number): Promise<void> {
       received = Buffer.concat([received, data]);
       if (hasEchoReply(received)) end();
     });
-    connection.on('error', ({ message: why }) => end(new Error(`cannot be reached (${why})`)));
+    connection.on('error', ({ message, code }: NodeJS.ErrnoException) => {
+      const isGone = code !== undefined && NOBODY_LISTENS.includes(code);
+      end(new Error(isGone ? `its process does not answer at ${socketPath}` : `cannot be reached (${message})`));
+    });
     connection.on('close', () => end(new Error('closed the connection')));
   });
 }

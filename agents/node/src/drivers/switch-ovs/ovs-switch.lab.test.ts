@@ -371,7 +371,7 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
     await driver.read();
     await driver.probe(5000);
     process.kill(pid, 'SIGKILL');
-    await expect.poll(() => driver.probe(5000).then(() => '', String)).toContain('cannot be reached');
+    await expect.poll(() => driver.probe(5000).then(() => '', String)).toContain('its process does not answer at /');
   });
 });
 

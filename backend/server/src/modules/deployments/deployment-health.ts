@@ -178,9 +178,7 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private troubleOf(chainId: string): Trouble[] {
-    const fabric = this.fabric
-      .troublesOf(chainId)
-      .map((what) => ({ what: `fabric: ${what}`, isExpected: this.isStarting }));
+    const fabric = this.fabric.troublesOf(chainId).map((what) => ({ what, isExpected: this.isStarting }));
     const nodes = Object.entries(this.state.desired.nodes);
     const ofPath = this.dataPath.troublesOf(chainId);
     const breaks = ofPath.map(({ what }) => ({ what, isExpected: false }));

@@ -226,7 +226,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       if (run.signal.aborted) throw error;
       if (this.forward.signal.aborted) return AT_ONCE;
       if (this.lateDrivers().length > 0) return this.awaitDrivers(head, error as Error, run, wait);
-      const why = `fabric: ${(error as Error).message}`;
+      const why = (error as Error).message;
       const away = error instanceof SwitchesAway ? error.switches : [];
       const nowMs = performance.now();
       wait.switchesAway = away;

@@ -1,7 +1,14 @@
 import type { SwitchState } from '@orrery/contract';
 import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
-import { DRIVER_TITLES, installedText, switchHealth, usedShare } from '../../shared/switches/switch-text.js';
+import {
+  DRIVER_TITLES,
+  hasReached,
+  installedText,
+  isReportCurrent,
+  switchHealth,
+  usedShare,
+} from '../../shared/switches/switch-text.js';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
@@ -46,7 +53,9 @@ export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
         data-differs={(each.observed && each.observed.entries !== each.planned?.entries) || undefined}
         className={classes.installed}
       >
-        <LastKnown word="">{installedText(each)}</LastKnown>
+        <LastKnown word="" isOld={!isReportCurrent(each) && each.observed !== null}>
+          {installedText(each)}
+        </LastKnown>
       </span>
     ),
   },
@@ -70,7 +79,7 @@ export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
     id: 'desired',
     title: 'Desired state',
     hidden: true,
-    value: ({ observed, planned }) => (observed?.generation === planned?.generation ? 'reached' : 'not reached yet'),
+    value: (each) => (hasReached(each) ? 'reached' : 'not reached yet'),
   },
   {
     id: 'origin',

@@ -11,6 +11,14 @@ export function switchHealth({ connected, description, observed }: SwitchState):
   return observed ? { status: 'healthy', text: 'in sync' } : { status: 'stale', text: 'no report' };
 }
 
+/** Whether what the agent last reported is about the switch as it is now. */
+export const isReportCurrent = ({ connected, observed }: SwitchState): boolean =>
+  connected && observed !== null && observed.state !== 'failed';
+
+/** Whether the switch holds all that it is to hold, as its agent last reported. */
+export const hasReached = ({ planned, observed }: SwitchState): boolean =>
+  observed?.state === 'converged' && observed.generation === planned?.generation;
+
 /** `42 of 42`: installed entries of the planned ones. */
 export function installedText({ planned, observed }: SwitchState): string {
   const installed = countText(observed?.entries);

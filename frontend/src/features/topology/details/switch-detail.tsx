@@ -5,8 +5,15 @@ import { chainPath, useChainTitle } from '../../../shared/api/chains.js';
 import { useInfrastructure, useNfInstances, useSwitches } from '../../../shared/api/queries.js';
 import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
-import { installedText, switchHealth, usedShare } from '../../../shared/switches/switch-text.js';
+import {
+  hasReached,
+  installedText,
+  isReportCurrent,
+  switchHealth,
+  usedShare,
+} from '../../../shared/switches/switch-text.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
+import { LastKnown } from '../../../shared/ui/last-known.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import type { Target } from '../draw.js';
@@ -54,7 +61,7 @@ export function SwitchDetail({ node, status, scene, onSelect }: SwitchDetailProp
               ]
             : []),
           ...(state ? tableFacts(state) : []),
-          ...agentFacts(status),
+          ...agentFacts(status, state && <DesiredEntries {...state} />),
           originFact(node.origin),
         ]}
       />
@@ -96,13 +103,30 @@ function SwitchNfs({ id }: { readonly id: string }) {
   );
 }
 
+/** Of the list of switches, which is read again and again: that a switch has reached its desired state has no event. */
+function DesiredEntries(state: SwitchState) {
+  const { planned, observed } = state;
+  return (
+    <span title={`generation ${observed?.generation ?? '–'} of ${planned?.generation ?? '–'}`}>
+      <LastKnown word="" isOld={!state.connected}>
+        {hasReached(state) ? 'reached' : 'not reached yet'}
+      </LastKnown>
+    </span>
+  );
+}
+
 function tableFacts(state: SwitchState) {
   const { status, text } = switchHealth(state);
   const { description, planned, observed } = state;
   return [
-    ['Table', <StatusBadge key="state" state={text} status={status} />],
+    ['State', <StatusBadge key="state" state={text} status={status} />],
     ['Software', description?.software ?? '–'],
-    ['Entries installed', installedText(state)],
+    [
+      'Entries installed',
+      <LastKnown key="installed" word="" isOld={!isReportCurrent(state) && observed !== null}>
+        {installedText(state)}
+      </LastKnown>,
+    ],
     ['Table used', planned ? `${quantityText('share', usedShare(state))} of ${countText(planned.available)}` : '–'],
     ['Repairs', countText(observed?.repairs)],
   ] as const;

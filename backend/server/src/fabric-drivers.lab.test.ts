@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainDefinition, Infrastructure, type Operation, type SwitchNode } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isOver } from './ports/operation-log.js';
@@ -80,29 +81,47 @@ describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${
     return new Map(items.map(({ instance_id, packets_in }) => [instance_id, packets_in]));
   }
 
-  /** Probes of one second of every client; resolves when as many arrived as were sent. */
+  /** Of one second of probes of every client. */
+  async function probed(): Promise<{ sent: number; received: number }[]> {
+    const clients = ['client-1', 'client-2'];
+    for (const node of clients) {
+      const config = { to: 'web-1', rate_per_s: 100, duration_s: 1 };
+      await server.api.call('createApplication', { body: { id: `probe-${node}`, kind: 'probe', node, config } });
+    }
+    const figures: { sent: number; received: number }[] = [];
+    for (const node of clients) {
+      const params = { id: `probe-${node}` };
+      const status = async () => (await server.api.call('getApplication', { params })).status;
+      await until('the probes end', async () => (await status()).state === 'completed');
+      const metric = async (name: string) => (await status()).metrics.find((it) => it.name === name)!.value ?? 0;
+      figures.push({ sent: await metric('sent'), received: await metric('received') });
+      await server.api.request('deleteApplication', { params });
+    }
+    return figures;
+  }
+
+  /** Resolves when as many probes of a second arrived as were sent. */
   async function allArrive(): Promise<void> {
-    await until(
-      'a second of probes all arrive',
-      async () => {
-        const clients = ['client-1', 'client-2'];
-        for (const node of clients) {
-          const config = { to: 'web-1', rate_per_s: 100, duration_s: 1 };
-          await server.api.call('createApplication', { body: { id: `probe-${node}`, kind: 'probe', node, config } });
-        }
-        const figures: { sent: number; received: number }[] = [];
-        for (const node of clients) {
-          const params = { id: `probe-${node}` };
-          const status = async () => (await server.api.call('getApplication', { params })).status;
-          await until('the probes end', async () => (await status()).state === 'completed');
-          const metric = async (name: string) => (await status()).metrics.find((it) => it.name === name)!.value ?? 0;
-          figures.push({ sent: await metric('sent'), received: await metric('received') });
-          await server.api.request('deleteApplication', { params });
-        }
-        return figures.every(({ sent, received }) => sent > 10 && received === sent);
-      },
-      60_000,
-    );
+    const arrive = async () => (await probed()).every(({ sent, received }) => sent > 10 && received === sent);
+    await until('a second of probes all arrive', arrive, 60_000);
+  }
+
+  /** Once the operation is over and the chain is called running, the switch carries packets: it is not built anew after that. */
+  async function isCancelled(afterMs: number, chain_id: string): Promise<void> {
+    const [{ id } = { id: '' }] = RACK.switches;
+    const plan = await server.api.call('createPlan', { body: { switch_drivers: [{ switch: id, driver: 'ovs' }] } });
+    const accepted = await server.api.call('createDeployment', { body: { plan_id: plan.id } });
+    const step = async () => (await server.operation(accepted.id)).steps[0]!;
+    await until('the driver is being changed', async () => (await step()).detail !== null);
+    const state = async () => (await server.api.call('getDeployment', { params: { chain_id } })).state;
+    await until('the chain is degraded', async () => (await state()) === 'degraded');
+    await sleep(afterMs);
+    await server.api.request('cancelOperation', { params: { id: accepted.id } });
+    await until('it is over', async () => isOver(await server.operation(accepted.id)), 60_000);
+    await until('the chain is called running', async () => (await state()) === 'running');
+    for (const { sent, received } of await probed()) expect(received, `after ${afterMs} ms`).toBeGreaterThan(sent / 2);
+    const { drivers, state: end } = await server.operation(accepted.id);
+    if (end === 'COMPLETED') await change(drivers[0]!.from, [chain_id]);
   }
 
   async function survives(program: string): Promise<void> {
@@ -163,6 +182,7 @@ describe.skipIf(missing)(`a chain over switches of every driver${missing ? ` (${
       }
 
       await survives(P4_SWITCH);
+      for (const afterMs of [0, 300, 700]) await isCancelled(afterMs, id);
       const { drivers } = await change('ovs', [id]);
       await allArrive();
       await change(drivers[0]!.from, [id]);

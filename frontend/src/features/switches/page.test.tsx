@@ -122,7 +122,8 @@ describe('Switches', { timeout: 30_000 }, () => {
     await show([state('leaf-1'), state('leaf-2', { observed: failed }), state('leaf-3', { connected: false })]);
     const table = within(await screen.findByRole('table', { name: 'Switches' }));
     expect(table.getByText('2 of 2', { selector: 'tr:nth-child(1) *' })).toBeTruthy();
-    expect(table.getByText('1 of 2').dataset.differs).toBe('true');
+    expect(table.getByText('1 of 2').closest<HTMLElement>('[data-differs]')?.dataset.differs).toBe('true');
+    expect(table.getByText('2 of 2', { selector: 'tr:nth-child(1) *' }).closest('[data-differs]')).toBeNull();
     expect(table.getByText('table full')).toBeTruthy();
     expect(table.getByText('disconnected')).toBeTruthy();
     expect(screen.getByText('2 of 3 switches need attention.')).toBeTruthy();

@@ -11,6 +11,7 @@ export const Constraint = z.strictObject({
     'switch-table',
     'switch-ability',
     'switch-program',
+    'switch-path',
     'affinity',
     'max-instances',
     'latency',

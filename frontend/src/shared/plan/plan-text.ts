@@ -67,6 +67,10 @@ const CONSTRAINTS: Record<Constraint['constraint'], Words> = {
     name: 'A switch with a P4 program of its own',
     remedy: 'Give the switch back to the fabric on Topology, or place and attach elsewhere: it carries no chain.',
   },
+  'switch-path': {
+    name: 'A way between switches',
+    remedy: 'Link the switch to those where the chain runs, or place and attach elsewhere.',
+  },
   affinity: { name: 'Affinity', remedy: 'Use another flow key for the function.' },
   'max-instances': {
     name: 'Number of instances',
@@ -92,6 +96,7 @@ export function constraintName(constraint: Constraint['constraint']): string {
 
 /** What is short, by how much and where: `Processor on server-1: needs 1.20 cores, has 0.85 cores`. */
 export function constraintText({ constraint, needed, available, unit, where, meanwhile }: Constraint): string {
+  if (constraint === 'switch-path') return `no way leads from ${where} to where the chain goes on`;
   if (constraint === 'switch-program') return `${where} runs a P4 program of its own, and carries no chain`;
   if (unit.startsWith('ratio'))
     return `${constraintName(constraint)}: a ratio of ${amount(needed, '')} is required, ${amount(available, '')} is possible on ${where}`;

@@ -4,6 +4,7 @@ import { type Budget, requireTime } from '../../budget.js';
 import { linkedSlots } from '../../slot-links.js';
 import { ASSUMED_ABILITIES } from './abilities.js';
 import { availableEntries } from './available-entries.js';
+import { cutOff } from './cut-off.js';
 import { Inability, Shortage } from './match.js';
 import { ownProgramsBefore } from './own-programs.js';
 import { MOST_ENTRIES_A_RULE, SwitchContent } from './switch-program.js';
@@ -77,10 +78,16 @@ export function lowerFabric(
       );
       continue;
     }
-    for (const { id, program, carries } of ownProgramsBefore(rule, infrastructure))
+    const own = ownProgramsBefore(rule, infrastructure);
+    for (const { id, program, carries } of own)
       lack(
         { constraint: 'switch-program', needed: 1, available: 0, unit: 'switches', where: id },
         `${id} runs the P4 program ${program} of its own, so it carries nothing for ${carries} (${rule.id})`,
+      );
+    for (const { at, target } of own.length > 0 ? [] : cutOff(rule, infrastructure))
+      lack(
+        { constraint: 'switch-path', needed: 1, available: 0, unit: 'ways', where: at },
+        `no way leads from ${at} to ${target} (${rule.id})`,
       );
     for (const program of programs) {
       const { id } = program.place;

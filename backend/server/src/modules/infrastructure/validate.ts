@@ -37,6 +37,8 @@ export function infrastructureErrors(infrastructure: Infrastructure): FieldError
       const ports = new Set(portsOf(board));
       addNode(`/boards/${index}`, id, ports, ports.size);
     } else beside.add(id);
+    if (!infrastructure.servers.some((server) => server.id === board.server))
+      report(`/boards/${index}/server`, `there is no server "${board.server}"`, 'unknown-node');
     if (id === 'container') report(`/boards/${index}/id`, 'is reserved for instances in containers', 'reserved');
     const first = infrastructure.boards.findIndex((other) => other.id === id);
     if (first !== index && attached !== 'switch')

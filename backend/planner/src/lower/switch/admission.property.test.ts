@@ -1,6 +1,7 @@
-import { FABRIC_GATEWAY_MAC, FabricRule, Infrastructure } from '@orrery/contract';
+import { FABRIC_GATEWAY_MAC, FabricRule } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { row } from '../../testing/row-of-switches.js';
 import { carry, type Frame } from '../../testing/switch.js';
 import { lowerFabric } from './lower-fabric.js';
 import { macNumber, tagMac } from './switch-program.js';
@@ -9,39 +10,7 @@ const GATEWAY = macNumber(FABRIC_GATEWAY_MAC);
 const HOSTS = ['host-1', 'host-2', 'host-3'];
 
 /** Three switches in a row, each with a host and a server. */
-const ROW = Infrastructure.parse({
-  name: 'row',
-  servers: [1, 2, 3].map((n) => ({
-    id: `server-${n}`,
-    origin: 'twin',
-    cores: 1,
-    ghz: 1,
-    memory_bytes: 0,
-    nics: [{ name: 'nic0', bandwidth_bps: 1e9 }],
-  })),
-  switches: [1, 2, 3].map((n) => ({
-    id: `sw-${n}`,
-    origin: 'twin',
-    driver: 'ovs',
-    ports: 8,
-    table_entries: 1000,
-    actions: [],
-  })),
-  hosts: [1, 2, 3].map((n) => ({
-    id: `host-${n}`,
-    origin: 'twin',
-    role: 'client',
-    addresses: [{ address: `10.0.0.${n}` }, { address: `fd00::${n}` }],
-    mac: `02:00:00:00:00:0${n}`,
-  })),
-  links: [
-    ...[1, 2, 3].flatMap((n) => [
-      { a: { node: `server-${n}`, port: 'nic0' }, b: { node: `sw-${n}`, port: 'ps' } },
-      { a: { node: `host-${n}`, port: 'eth0' }, b: { node: `sw-${n}`, port: 'ph' } },
-    ]),
-    ...[2, 3].map((n) => ({ a: { node: `sw-${n - 1}`, port: 'right' }, b: { node: `sw-${n}`, port: 'left' } })),
-  ].map((link, i) => ({ id: `link-${i}`, bandwidth_bps: 1e9, ...link })),
-});
+const ROW = row(3);
 
 const whole = { lo: 0, hi: 65536 };
 const rule = (content: object) =>

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ChainDefinition, type Deployment, Infrastructure, type PcapInfo, type SwitchNode } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { firewallCounts, replayThroughFirewall } from './testing/firewall-replay.js';
 import { RACK } from './testing/fixtures.js';
 import { mixedCapture } from './testing/mixed-capture.js';
 import { TestServer } from './testing/server.js';
@@ -117,55 +118,8 @@ describe.skipIf(missing)(`the board at the switch of the demo${missing ? ` (${mi
     expect(run, JSON.stringify(run)).toMatchObject({ state: 'completed' });
   }
 
-  /** Sums of the instances of an NF. */
-  async function counted(nf: string) {
-    const { items } = await server.api.call('listCounters', { query: { limit: 100 } });
-    const own = items.filter(({ instance_id }) => instance_id.startsWith(`${nf}.`));
-    const sum = (of: (one: (typeof own)[number]) => number) => own.reduce((all, one) => all + of(one), 0);
-    return {
-      in: sum((one) => one.packets_in),
-      out: sum((one) => one.packets_out),
-      denied: sum(({ drops }) => drops.denied ?? 0),
-      dropped: sum(({ drops }) => Object.values(drops).reduce((all, count) => all + count, 0)),
-    };
-  }
-
-  /** Replays the capture once; what the firewall and the monitor counted of it. */
-  async function replay(pcap_id: string) {
-    const before = { fw: await counted('c.fw'), mon: await counted('c.mon') };
-    const config = { pcap_id, rate_pps: 400 };
-    await server.api.call('createApplication', {
-      body: { id: 'replay', kind: 'pcap-replay', node: CLIENT.id, config },
-    });
-    const params = { id: 'replay' };
-    await until(
-      'the replay ends',
-      async () => (await server.api.call('getApplication', { params })).status.state === 'completed',
-      STEP_MS,
-    );
-    await server.api.request('deleteApplication', { params });
-    const since = async () => {
-      const [fw, mon] = [await counted('c.fw'), await counted('c.mon')];
-      return {
-        in: fw.in - before.fw.in,
-        out: fw.out - before.fw.out,
-        denied: fw.denied - before.fw.denied,
-        dropped: fw.dropped - before.fw.dropped,
-        monitored: mon.in - before.mon.in,
-      };
-    };
-    await until(
-      'every frame is counted',
-      async () => {
-        const { in: taken, out, dropped, monitored } = await since();
-        return taken >= FRAMES && out + dropped >= FRAMES && monitored >= out;
-      },
-      STEP_MS,
-    ).catch(async (error: Error) => {
-      throw new Error(`${error.message}: ${JSON.stringify(await since())}`);
-    });
-    return since();
-  }
+  const replay = (pcap_id: string) =>
+    replayThroughFirewall(server, { pcap_id, node: CLIENT.id, frames: FRAMES, rate_pps: 400, limit_ms: STEP_MS });
 
   /** Runs the firewall at last. */
   async function runsBy(chain_id: string) {
@@ -190,7 +144,7 @@ describe.skipIf(missing)(`the board at the switch of the demo${missing ? ` (${mi
       'no packet is counted any more',
       async () => {
         await new Promise((done) => setTimeout(done, 1000));
-        const now = JSON.stringify([await counted('c.fw'), await counted('c.mon')]);
+        const now = JSON.stringify(await firewallCounts(server));
         const isSame = now === before;
         before = now;
         return isSame;
@@ -273,8 +227,9 @@ describe.skipIf(missing)(`the board at the switch of the demo${missing ? ` (${mi
 
       for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
         const pid = boardd();
+        const { monitored } = await firewallCounts(server);
         await stream();
-        await until('the stream', async () => (await counted('c.mon')).in > 0, STEP_MS);
+        await until('the stream', async () => (await firewallCounts(server)).monitored > monitored, STEP_MS);
         process.kill(pid, signal);
         await until('the chain is not called healthy', async () => (await deployment()).state !== 'running', STEP_MS);
         // A board that is back at once is loaded again; one that stays silent is given up for software.

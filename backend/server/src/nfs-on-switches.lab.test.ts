@@ -1,5 +1,6 @@
 import { ChainDefinition, Infrastructure, type PcapInfo, type SwitchNode } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { replayThroughFirewall } from './testing/firewall-replay.js';
 import { RACK } from './testing/fixtures.js';
 import { mixedCapture } from './testing/mixed-capture.js';
 import type { TestServer } from './testing/server.js';
@@ -60,48 +61,8 @@ describe.skipIf(missing)(`NFs on switches${missing ? ` (${missing})` : ''}`, () 
     return server.api.call('getPlan', { params: { id: plan_id! } });
   }
 
-  /** Sums of the instances of an NF. */
-  async function counted(nf: string): Promise<{ in: number; out: number; bytes: number; denied: number }> {
-    const { items } = await server.api.call('listCounters', { query: { limit: 100 } });
-    const sums = { in: 0, out: 0, bytes: 0, denied: 0 };
-    for (const one of items.filter(({ instance_id }) => instance_id.startsWith(`${nf}.`))) {
-      sums.in += one.packets_in;
-      sums.out += one.packets_out;
-      sums.bytes += one.bytes_in;
-      sums.denied += one.drops.denied ?? 0;
-    }
-    return sums;
-  }
-
-  /** Replays the capture once; what the firewall and the monitor counted of it. */
-  async function replay(pcap_id: string) {
-    const before = { fw: await counted('c.fw'), mon: await counted('c.mon') };
-    const config = { pcap_id, rate_pps: 800 };
-    await server.api.call('createApplication', {
-      body: { id: 'replay', kind: 'pcap-replay', node: CLIENT.id, config },
-    });
-    const params = { id: 'replay' };
-    await until('the replay ends', async () => {
-      const { status } = await server.api.call('getApplication', { params });
-      return status.state === 'completed';
-    });
-    await server.api.request('deleteApplication', { params });
-    const since = async () => {
-      const [fw, mon] = [await counted('c.fw'), await counted('c.mon')];
-      return {
-        in: fw.in - before.fw.in,
-        out: fw.out - before.fw.out,
-        bytes: fw.bytes - before.fw.bytes,
-        denied: fw.denied - before.fw.denied,
-        monitored: mon.in - before.mon.in,
-      };
-    };
-    await until('every frame is counted', async () => {
-      const { in: taken, out, monitored } = await since();
-      return taken >= FRAMES && monitored >= out;
-    });
-    return since();
-  }
+  const replay = (pcap_id: string) =>
+    replayThroughFirewall(server, { pcap_id, node: CLIENT.id, frames: FRAMES, rate_pps: 800 });
 
   it.each(['ovs', 'p4'] as const)(
     'drop what the software firewall drops of the same capture, over a killed switch and until the tables are full (%s)',

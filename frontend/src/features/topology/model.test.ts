@@ -1,4 +1,4 @@
-import type { Chain, Infrastructure, NfInstance, Plan } from '@orrery/contract';
+import { BoardNode, type Chain, type Infrastructure, type NfInstance, type Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { rowsOf } from './element-list.js';
 import { type Box, contains } from './geometry.js';
@@ -106,6 +106,29 @@ describe('autoLayout', () => {
       for (const b of boxes.slice(index + 1)) if (overlap(a, b)) throw new Error(`${a.id} lies on ${b.id}`);
     }
     expect(autoLayout(scene)).toEqual(places);
+  });
+
+  it('places boards at a switch below it, beside no host', () => {
+    const hung = Array.from({ length: 8 }, (_, n) =>
+      BoardNode.parse({
+        id: `board-${n}`,
+        origin: 'twin',
+        server: 'server-0',
+        attached: 'switch',
+        device: 'test',
+        slots: 2,
+        resources: {},
+        bandwidth_bps: 1e9,
+        latency_us: 1,
+      }),
+    );
+    const scene = buildScene({ ...network(3, 8), boards: hung }, []);
+    const places = autoLayout(scene);
+    const boxes = [...scene.nodes.values()].map(({ id, w, h }) => ({ id, ...places.get(id)!, w, h }));
+    for (const a of boxes.filter(({ id }) => id.startsWith('board-'))) {
+      expect(a.y).toBeGreaterThan(places.get('fabric')!.y);
+      for (const b of boxes) if (a !== b && overlap(a, b)) throw new Error(`${a.id} lies on ${b.id}`);
+    }
   });
 
   it('keeps what the operator has moved, and forgets nodes that are gone', () => {

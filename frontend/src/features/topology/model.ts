@@ -312,6 +312,17 @@ function blockAbove(nodes: readonly SceneNode[], perRow: number, places: Map<str
   return width;
 }
 
+/** Boxes in a row around the middle, with their tops at `y`. */
+function rowBelow(nodes: readonly SceneNode[], y: number, places: Map<string, Point>): number {
+  const width = nodes.reduce((sum, { w }) => sum + w + GAP, -GAP);
+  let x = -width / 2;
+  for (const { id, w, h } of nodes) {
+    places.set(id, { x: x + w / 2, y: y + h / 2 });
+    x += w + GAP;
+  }
+  return width;
+}
+
 function columnBeside(
   nodes: readonly SceneNode[],
   side: -1 | 1,
@@ -330,29 +341,25 @@ function columnBeside(
   }
 }
 
-/** Servers and boards at switches on top, switches below, clients on the left, server hosts on the right. Deterministic. */
+/** Servers on top, switches below, boards at switches below them, clients on the left, server hosts on the right. Deterministic. */
 export function autoLayout({ nodes }: Scene): Map<string, Point> {
   const all = [...nodes.values()];
-  const servers = all.filter(({ kind }) => kind === 'server' || kind === 'board');
+  const servers = all.filter(({ kind }) => kind === 'server');
+  const boards = all.filter(({ kind }) => kind === 'board');
   const switches = all.filter(({ kind }) => kind === 'switch');
   const hosts = all.filter(({ kind }) => kind === 'host');
   const places = new Map<string, Point>();
   const perRow = Math.max(3, Math.ceil(Math.sqrt(servers.length * 2)));
   const width = blockAbove(servers, perRow, places);
   const switchY = 120;
-  const switchW = switches.reduce((sum, { w }) => sum + w + GAP, -GAP);
-  let x = -switchW / 2;
-  for (const { id, w, h } of switches) {
-    places.set(id, { x: x + w / 2, y: switchY + h / 2 });
-    x += w + GAP;
-  }
+  const rows = [rowBelow(switches, switchY, places), rowBelow(boards, switchY + SWITCH_H + GAP, places)];
   const clients = hosts.filter(({ role }) => role === 'client');
   const others = hosts.filter(({ role }) => role !== 'client');
   const hostsY = switchY + SWITCH_H / 2 + 20;
   const tallest = Math.min(HOSTS_IN_COLUMN, Math.max(clients.length, others.length)) * (HOST_H + HOST_GAP);
   // A column too tall for the space below the servers is placed next to them.
   const beside = tallest / 2 > hostsY - GAP / 2;
-  const edge = Math.max(switchW / 2 + 110, beside ? width / 2 + GAP : Math.min(width / 2 - HOST_W / 2, 420));
+  const edge = Math.max(Math.max(...rows) / 2 + 110, beside ? width / 2 + GAP : Math.min(width / 2 - HOST_W / 2, 420));
   columnBeside(clients, -1, edge, hostsY, places);
   columnBeside(others, 1, edge, hostsY, places);
   return places;

@@ -7,7 +7,8 @@ export default defineConfig({
     name: 'console',
     environment: 'jsdom',
     include: ['src/**/*.test.tsx'],
-    testTimeout: 60_000,
+    // Finds what hangs: these tests run at the lowest priority, beside others that judge by real time.
+    testTimeout: 240_000,
     setupFiles: ['src/shared/testing/setup.ts'],
   },
 });

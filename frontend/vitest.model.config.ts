@@ -2,5 +2,5 @@ import { defineConfig } from 'vitest/config';
 
 /** What draws nothing needs no document. */
 export default defineConfig({
-  test: { name: 'console-model', include: ['src/**/*.test.ts'], testTimeout: 60_000 },
+  test: { name: 'console-model', include: ['src/**/*.test.ts'], testTimeout: 240_000 },
 });

@@ -10,12 +10,12 @@ const HELP = `npm test [-- --only STAGE[,STAGE]] [--limit MINUTES] [--help]
 
 Sets up like \`npm run demo\`, then runs every test; each stage starts as soon as its parts are built.
 Stages: ${STAGES.map(({ name }) => name).join(', ')}.
-A stage that takes longer than the limit (40 minutes) is stopped and fails.`;
+A stage that takes longer than the limit (60 minutes) is stopped and fails.`;
 
 function options() {
   const config = {
     only: { type: 'string' },
-    limit: { type: 'string', default: '40' },
+    limit: { type: 'string', default: '60' },
     help: { type: 'boolean', default: false },
   };
   const { values } = readCommandLine({ options: config }, HELP);

@@ -53,7 +53,7 @@ function show(role: Role, shown = board) {
   return { user: userEvent.setup(), onMove };
 }
 
-describe('Boards', { timeout: 30_000 }, () => {
+describe('Boards', () => {
   it('offers a viewer nothing that it may not do, and says that the board is emulated', () => {
     show('viewer');
     const inHeader = (button: HTMLElement) => button.closest('th') !== null;

@@ -40,7 +40,7 @@ async function openTable() {
   return screen.getByRole('table', { name: 'Board slots' });
 }
 
-describe('LaneView', { timeout: 30_000 }, () => {
+describe('LaneView', () => {
   it('has a bar for each phase within the window, and the same as a table, the newest first', async () => {
     const log = [slot(1000, 'quiescing'), slot(20_000, 'loading'), slot(30_000, 'active')];
     const { container } = show(foldLanes([board], 0, log, 0), 25, 45);

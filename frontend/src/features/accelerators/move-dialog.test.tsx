@@ -68,7 +68,7 @@ const asked = (route: string) => vi.mocked(call).mock.calls.filter(([name]) => n
 /** Room is made, then the slot is loaded. */
 const both = [plan, { ...plan, id: 'pn-2', base_plan: 'pn-1' }];
 
-describe('MoveDialog', { timeout: 30_000 }, () => {
+describe('MoveDialog', () => {
   it('shows the plan of exactly the move that it then asks for, with what it displaces', async () => {
     const { user, onStarted } = show({ createPlan: both, createReconfiguration: reconfigurationWith({ id: 'rc-7' }) });
     const program = screen.getByRole<HTMLButtonElement>('button', { name: 'Program' });

@@ -53,4 +53,4 @@ it('changes and deletes a policy only as it is shown', async () => {
   await press('button', 'Delete Onto the board');
   await press('button', 'Delete');
   await waitFor(() => expect(call).toHaveBeenLastCalledWith('deleteReconfigurationPolicy', { params }, options));
-}, 30_000);
+});

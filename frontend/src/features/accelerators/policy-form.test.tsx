@@ -1,6 +1,6 @@
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { render, screen } from '@testing-library/react';
+import { render, screen, waitFor } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { BoardNf } from './nfs.js';
@@ -40,7 +40,7 @@ function show() {
   return { user: userEvent.setup(), onClose };
 }
 
-describe('PolicyForm', { timeout: 30_000 }, () => {
+describe('PolicyForm', () => {
   it('keeps what was typed, and says that it must be a whole number', async () => {
     const { user } = show();
     const priority = screen.getByRole<HTMLInputElement>('textbox', { name: 'Priority' });
@@ -89,6 +89,6 @@ describe('PolicyForm', { timeout: 30_000 }, () => {
     );
     vi.mocked(call).mockResolvedValueOnce({} as never);
     await user.click(add);
-    await vi.waitFor(() => expect(onClose).toHaveBeenCalled());
+    await waitFor(() => expect(onClose).toHaveBeenCalled());
   });
 });

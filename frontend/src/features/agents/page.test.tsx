@@ -66,7 +66,7 @@ const buttons = () =>
     name: /^(Join token|Revoke)/,
   });
 
-describe('the page of agents', { timeout: 30_000 }, () => {
+describe('the page of agents', () => {
   it('shows state, last contact, version and detail of each', async () => {
     await show('viewer');
     expect(row('edge-1').textContent).toMatch(/connected.*now.*0\.1\.0/);

@@ -2,7 +2,7 @@ import { EditorView } from '@codemirror/view';
 import { MantineProvider } from '@mantine/core';
 import { type CataloguedNf, FieldError, NfDescriptor } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { act, fireEvent, render, screen } from '@testing-library/react';
+import { act, fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
@@ -65,7 +65,7 @@ const type = (insert: string) =>
 /** Announced to screen readers as well. */
 const problems = async () => (await screen.findByRole('alert')).textContent;
 
-describe('legacy NFs in the catalogue', { timeout: 60_000 }, () => {
+describe('legacy NFs in the catalogue', () => {
   it('begin with a template; what is wrong is told with its line, here and by the server', async () => {
     await show('/catalogue');
     await press('New NF…');
@@ -91,7 +91,7 @@ describe('legacy NFs in the catalogue', { timeout: 60_000 }, () => {
     type(`${NEW_NF}\n`);
     expect(screen.queryByRole('alert')).toBeNull();
     await press('Add to the catalogue');
-    await vi.waitFor(() => expect(screen.queryByLabelText(EDITOR)).toBeNull(), 10_000);
+    await waitFor(() => expect(screen.queryByLabelText(EDITOR)).toBeNull());
     expect(call).toHaveBeenLastCalledWith('createNfDescriptor', { body: NEW }, expect.anything());
   });
 
@@ -101,7 +101,7 @@ describe('legacy NFs in the catalogue', { timeout: 60_000 }, () => {
     await screen.findByLabelText(EDITOR);
     await press('a container image');
     await press('Add to the catalogue');
-    await vi.waitFor(() => expect(call).toHaveBeenCalled(), 10_000);
+    await waitFor(() => expect(call).toHaveBeenCalled());
     const [, { body }] = vi.mocked(call).mock.lastCall as unknown as [string, { body: NfDescriptor }];
     expect(body).toEqual(NfDescriptor.parse(parse(NEW_IMAGE_NF)));
     vi.mocked(call).mockClear();
@@ -133,11 +133,11 @@ describe('legacy NFs in the catalogue', { timeout: 60_000 }, () => {
     await press('Save');
     const { written: _, ...body } = WRITTEN;
     const put = ['putNfDescriptor', { params: { id: 'mine' }, body }, { ifMatch: '"4"' }];
-    await vi.waitFor(() => expect(call).toHaveBeenLastCalledWith(...put), 10_000);
+    await waitFor(() => expect(call).toHaveBeenLastCalledWith(...put));
     await press('Delete');
     await press('Delete NF');
     const deletion = ['deleteNfDescriptor', { params: { id: 'mine' } }, { ifMatch: '"4"' }];
-    await vi.waitFor(() => expect(call).toHaveBeenLastCalledWith(...deletion), 10_000);
+    await waitFor(() => expect(call).toHaveBeenLastCalledWith(...deletion));
   });
 
   it('cannot be changed where they came with Orrery, and not by designers', async () => {

@@ -10,7 +10,7 @@ const create = vi.fn(async (_: { name: string; title: string }) => null);
 vi.mock('../../shared/chain/use-chain-actions.js', () => ({ useChainActions: () => ({ create }) }));
 vi.mock('../../shared/api/queries.js', () => ({ useInfrastructure: () => ({ data: undefined }) }));
 
-it('shows the name that the chain gets, also without a title', { timeout: 30_000 }, async () => {
+it('shows the name that the chain gets, also without a title', async () => {
   render(
     <MantineProvider env="test">
       <MemoryRouter>

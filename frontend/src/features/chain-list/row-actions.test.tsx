@@ -37,7 +37,7 @@ function show(deployment_state: Chain['deployment_state']) {
   return asked;
 }
 
-describe('the actions of a chain in its row', { timeout: 30_000 }, () => {
+describe('the actions of a chain in its row', () => {
   it('undeploy it by a button with that word, which asks first', async () => {
     const asked = show('running');
     const undeploy = screen.getByRole('button', { name: 'Undeploy Web guard' });

@@ -1,7 +1,7 @@
 import { MantineProvider } from '@mantine/core';
 import type { Deployment, Infrastructure, Plan, Session } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { act, render, screen, within } from '@testing-library/react';
+import { act, render, screen, waitFor, within } from '@testing-library/react';
 import { MemoryRouter } from 'react-router';
 import { expect, it, vi } from 'vitest';
 import { sessionStore } from '../../shared/api/session.js';
@@ -70,7 +70,7 @@ function show(plan: Plan, role: Session['role'] = 'operator') {
   );
 }
 
-it('shows what each task takes beside what is planned, with the signed difference', { timeout: 60_000 }, async () => {
+it('shows what each task takes beside what is planned, with the signed difference', async () => {
   show(planOf('planned'));
   const table = screen.getByRole('table', { name: 'Tasks and policies of server-1, core 1' });
   const cells = () =>
@@ -81,14 +81,12 @@ it('shows what each task takes beside what is planned, with the signed differenc
   expect(cells()[1]).toBe('30.0 %');
   expect(cells()[3]).toBe('–');
   act(() => live.addSamples([{ key: 'scheduler/server-1 1 root/cpu', t_ms: 1, value: 0.28, origin: 'twin' }]));
-  await vi.waitFor(() => expect(cells()[3]).toBe('2.0 points less'));
+  await waitFor(() => expect(cells()[3]).toBe('2.0 points less'));
   expect(cells()[2]).toBe('28.0%');
   expect(screen.getByRole('button', { name: 'Serve in turn' })).toBeTruthy();
 });
 
-it('says that a chain without a schedule is served in turn, and offers the change to operators only', {
-  timeout: 60_000,
-}, () => {
+it('says that a chain without a schedule is served in turn, and offers the change to operators only', () => {
   show(planOf(undefined), 'viewer');
   expect(screen.getByText('One task for each instance')).toBeTruthy();
   expect(screen.queryByRole('button', { name: 'Serve as scheduled' })).toBeNull();

@@ -15,7 +15,7 @@ vi.mock('../../shared/api/queries.js', async (original) => ({
 }));
 vi.mock('../../shared/stream/seed.js', () => ({ useSeededSamples: () => {} }));
 
-it('does not show a server without a link as healthy', { timeout: 30_000 }, async () => {
+it('does not show a server without a link as healthy', async () => {
   render(
     <MantineProvider env="test">
       <MemoryRouter>

@@ -58,13 +58,13 @@ const draft = {
   deployment_state: 'none',
 } as unknown as Chain;
 
-it('says how to get a chain where there is none', { timeout: 60_000 }, async () => {
+it('says how to get a chain where there is none', async () => {
   show([]);
   expect(await screen.findByText('No chains yet')).toBeTruthy();
   expect(screen.getByRole('link', { name: 'Draw a chain' }).getAttribute('href')).toBe('/chains');
 });
 
-it('says what the server says where the chains cannot be read', { timeout: 60_000 }, async () => {
+it('says what the server says where the chains cannot be read', async () => {
   show(new ApiError({ type: 'about:blank', title: 'Failed', status: 500, detail: 'The store does not answer.' }));
   expect(await screen.findByRole('alert')).toHaveProperty(
     'textContent',
@@ -72,7 +72,7 @@ it('says what the server says where the chains cannot be read', { timeout: 60_00
   );
 });
 
-it('shows a draft to viewers as drawn, without planning it', { timeout: 60_000 }, async () => {
+it('shows a draft to viewers as drawn, without planning it', async () => {
   show([draft]);
   expect(await screen.findByText(/No chain is deployed/)).toBeTruthy();
   expect(screen.getByRole('list', { name: 'Web as drawn' }).textContent).toContain('monitor');
@@ -81,7 +81,7 @@ it('shows a draft to viewers as drawn, without planning it', { timeout: 60_000 }
   expect(vi.mocked(call).mock.calls.filter(([name]) => name === 'previewPlan')).toEqual([]);
 });
 
-it('plans the selected draft in both executions, and shows why it cannot', { timeout: 60_000 }, async () => {
+it('plans the selected draft in both executions, and shows why it cannot', async () => {
   const asked: unknown[] = [];
   answer(({ chains }) => {
     asked.push(chains);

@@ -25,7 +25,7 @@ const slo = (chain_id: string): SloStatus => ({
   t_ms: 100,
 });
 
-it('says that what is measured on an emulated board was predicted for a real one', { timeout: 30_000 }, () => {
+it('says that what is measured on an emulated board was predicted for a real one', () => {
   const columns = objectiveColumns({
     titleOf: (id) => id,
     definitionOf: () => undefined,
@@ -51,7 +51,7 @@ it('says that what is measured on an emulated board was predicted for a real one
   expect(predicted(/^software/)).toBe('203 µs');
 });
 
-it('says why the chain of an objective is degraded, with a link to it', { timeout: 30_000 }, () => {
+it('says why the chain of an objective is degraded, with a link to it', () => {
   const reason = 'loses everything: the link server-1 to leaf-1 is down';
   const deployments = [
     { chain_id: 'cut', state: 'degraded', reason },

@@ -98,7 +98,7 @@ async function show(all: SwitchState[], at = '/switches') {
   return userEvent.setup();
 }
 
-describe('Switches', { timeout: 30_000 }, () => {
+describe('Switches', () => {
   it('leads from a switch to its rules and from a rule to its entries', async () => {
     const user = await show([state('leaf-1'), state('leaf-2')], '/switches?switch=leaf-2');
     await screen.findByRole('table', { name: 'Rules of leaf-2' });

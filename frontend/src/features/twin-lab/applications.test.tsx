@@ -51,7 +51,7 @@ async function show(address = '/twin') {
   return userEvent.setup();
 }
 
-describe('Applications', { timeout: 30_000 }, () => {
+describe('Applications', () => {
   it('lists what runs with what it measures, and stops it at the revision that is shown', async () => {
     const user = await show();
     const row = within(screen.getByRole('table', { name: 'Applications' }));

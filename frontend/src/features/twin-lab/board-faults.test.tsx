@@ -16,7 +16,7 @@ function show(faults: readonly Fault[], refusal: string | null = null) {
   return { actions, user: userEvent.setup() };
 }
 
-describe('BoardFaults', { timeout: 30_000 }, () => {
+describe('BoardFaults', () => {
   it('breaks a board, or one of its slots, once that was confirmed', async () => {
     const { actions, user } = show([]);
     await user.click(screen.getByRole('button', { name: 'Slot 1 stuck: board-1' }));

@@ -61,7 +61,7 @@ const button = () => screen.getByRole<HTMLButtonElement>('button', { name: 'Capt
 const filter = () => screen.getByRole('textbox', { name: 'Filter' });
 const RESULT = /packets at client-1/;
 
-describe('Capture', { timeout: 30_000 }, () => {
+describe('Capture', () => {
   beforeEach(() => {
     serve();
     lastCapture.setState({ id: null });

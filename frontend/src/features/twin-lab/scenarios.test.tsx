@@ -87,7 +87,7 @@ function show(runs: readonly ScenarioRun[], role: Role, start?: Error, needed: R
   return userEvent.setup();
 }
 
-describe('Scenarios', { timeout: 30_000 }, () => {
+describe('Scenarios', () => {
   it('says why a run was refused', async () => {
     const refusal = new ApiError({ type: 'about:blank', title: 'Conflict', status: 409, detail: 'Another one runs.' });
     const user = show([], 'designer', refusal);

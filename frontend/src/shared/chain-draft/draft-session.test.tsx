@@ -1,6 +1,6 @@
 import type { Chain, ChainDefinition } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { act, cleanup, renderHook } from '@testing-library/react';
+import { act, cleanup, renderHook, waitFor } from '@testing-library/react';
 import type { ReactNode } from 'react';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { retitleNode, setDetails } from '../../editor-model/edit.js';
@@ -73,7 +73,7 @@ describe('leaving the pages of a chain', () => {
     await act(() => saver(page).flush());
     expect(stateOf(page)).toBe('conflict');
     page.unmount();
-    await vi.waitFor(() => expect(notifyKept).toHaveBeenCalledOnce());
+    await waitFor(() => expect(notifyKept).toHaveBeenCalledOnce());
     expect(asksBeforeClosing()).toBe(true);
 
     const back = open();
@@ -98,7 +98,7 @@ describe('leaving the pages of a chain', () => {
     page.unmount();
 
     const back = open();
-    await vi.waitFor(() => expect(stateOf(back)).toBe('refused'));
+    await waitFor(() => expect(stateOf(back)).toBe('refused'));
     expect(editor(back).getState().definition).toMatchObject({ name: 'taken', nodes: [{}, { title: 'ours' }, {}] });
     act(() => editor(back).undo());
     act(() => editor(back).undo());

@@ -1,6 +1,6 @@
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { act, render, screen } from '@testing-library/react';
+import { act, render, screen, waitFor } from '@testing-library/react';
 import { MemoryRouter, Route, Routes } from 'react-router';
 import { describe, expect, it, vi } from 'vitest';
 import { descriptor } from '../../editor-model/testing.js';
@@ -44,7 +44,7 @@ function slowServer() {
   }) as unknown as typeof callFull);
   vi.mocked(call).mockImplementation(((name: string) => waiting(name)) as unknown as typeof call);
   return async (name: string, data: unknown) => {
-    await vi.waitFor(() => expect(answers.has(name)).toBe(true));
+    await waitFor(() => expect(answers.has(name)).toBe(true));
     await act(async () => answers.get(name)!(data));
   };
 }
@@ -57,7 +57,7 @@ function Errors() {
   return <p>{errors === 0 ? 'no errors' : all.map(({ message }) => message).join(' ')}</p>;
 }
 
-describe('the draft of a chain', { timeout: 30_000 }, () => {
+describe('the draft of a chain', () => {
   it('is not checked against a catalogue or hosts that the server has not told yet', async () => {
     const answer = slowServer();
     sessionStore.setState({ session: { token: 't', name: 'a', role: 'admin', expires_ms: Number.MAX_SAFE_INTEGER } });

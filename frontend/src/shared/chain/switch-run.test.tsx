@@ -93,7 +93,7 @@ function show(role: Role, props: Partial<Parameters<typeof SwitchRun>[0]> = {}, 
 beforeEach(() => localStorage.clear());
 afterEach(() => vi.mocked(call).mockReset());
 
-describe('changing how a running chain runs', { timeout: 60_000 }, () => {
+describe('changing how a running chain runs', () => {
   it('plans the running version in the other execution, shows what that changes, and deploys that very plan', async () => {
     const bodies = serve({});
     show('operator');

@@ -1,6 +1,6 @@
 import type { Plan } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { renderHook } from '@testing-library/react';
+import { renderHook, waitFor } from '@testing-library/react';
 import type { ReactNode } from 'react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { deployQuestion } from '../plan/deploy-question.js';
@@ -66,7 +66,7 @@ describe('deploying a chain without its plan on the screen', () => {
       { title: 'Move what runs?', message: expect.stringContaining('web.fw.0-2'), confirm: 'Move and deploy' },
     ]);
     asked[0]!.run();
-    await vi.waitFor(() => expect(attempts).toEqual([{ plan_id: 'pn-1' }]));
+    await waitFor(() => expect(attempts).toEqual([{ plan_id: 'pn-1' }]));
   });
 
   it('asks nothing where nothing moves', async () => {

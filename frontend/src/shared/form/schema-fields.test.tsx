@@ -62,7 +62,7 @@ function show(initial: Record<string, unknown> = {}, fields = formFields(schema)
   return { user: userEvent.setup(), values: () => JSON.parse(screen.getByRole('status').textContent ?? ''), changes };
 }
 
-describe('SchemaFields', { timeout: 30_000 }, () => {
+describe('SchemaFields', () => {
   it('edits rows, with names or numbers as typed', async () => {
     const { user, values } = show();
     await user.click(screen.getByRole('button', { name: 'Add rule' }));

@@ -31,7 +31,7 @@ const slo = (chain_id: string, met: boolean) => ({
 });
 const instance = (chain_id: string, board?: string) => ({ kind: 'nf', chain_id, board: board && { board, slot: 0 } });
 
-it('does not say that an emulated board will meet what a real one does', { timeout: 30_000 }, () => {
+it('does not say that an emulated board will meet what a real one does', () => {
   const plan = {
     slos: [slo('software', true), slo('emulated', true), slo('missed', false), slo('live', true)],
     graph: {

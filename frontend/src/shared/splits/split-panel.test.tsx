@@ -92,7 +92,7 @@ function show(role: Role) {
 
 afterEach(() => vi.mocked(call).mockReset());
 
-describe('the ranges of a running NF', { timeout: 60_000 }, () => {
+describe('the ranges of a running NF', () => {
   it('are moved by keys, shown as a plan, and deployed by that very plan', async () => {
     const bodies = show('operator');
     await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));

@@ -1,8 +1,8 @@
 import { cleanup, configure } from '@testing-library/react';
 import { afterEach } from 'vitest';
 
-// `findBy` and `waitFor` return at once when met; a busy machine needs longer than the default second.
-configure({ asyncUtilTimeout: 15_000 });
+// `findBy` and `waitFor` return at once when met; beside other stages a step can take tens of seconds.
+configure({ asyncUtilTimeout: 60_000 });
 afterEach(cleanup);
 
 window.matchMedia ??= (query: string) =>

@@ -43,7 +43,7 @@ function show(id: string, deployment_state: string, role: 'viewer' | 'operator' 
 }
 const button = () => screen.queryByRole<HTMLButtonElement>('button', { name: 'Send traffic' });
 
-describe('Send traffic', { timeout: 30_000 }, () => {
+describe('Send traffic', () => {
   it('is there on a chain that was just deployed, and leads to the form of an application that sends some', async () => {
     show('ch-new', 'running');
     await userEvent.setup().click(button()!);

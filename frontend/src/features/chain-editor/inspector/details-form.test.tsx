@@ -29,7 +29,7 @@ function show() {
   return { store, field, user: userEvent.setup(), now: () => store.getState().definition };
 }
 
-describe('DetailsForm', { timeout: 30_000 }, () => {
+describe('DetailsForm', () => {
   it('takes a title as it is typed, in one step of undo, and never a blank one', async () => {
     const { store, field, user, now } = show();
     await user.type(field('Title'), ' shop');

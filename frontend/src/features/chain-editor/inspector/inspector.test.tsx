@@ -51,7 +51,7 @@ function show() {
   };
 }
 
-describe('an entry of the inspector that is not taken', { timeout: 30_000 }, () => {
+describe('an entry of the inspector that is not taken', () => {
   it.each([
     ['Expected rate', 'fast', 'must be a rate'],
     ['Mean packet', '9', 'must be at least 64'],

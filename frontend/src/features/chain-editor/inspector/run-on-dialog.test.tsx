@@ -90,7 +90,7 @@ function show(answers: Record<string, unknown>) {
 const asked = (route: string) => vi.mocked(call).mock.calls.filter(([name]) => name === route);
 const deploy = () => screen.getByRole<HTMLButtonElement>('button', { name: 'Deploy' });
 
-describe('RunOnDialog', { timeout: 30_000 }, () => {
+describe('RunOnDialog', () => {
   it('plans nothing until another form is chosen, then deploys exactly the plan that it showed', async () => {
     const { user, onClose } = show({ createPlan: plan, getPlan: base, createDeployment: { id: 'op-1' } });
     expect(screen.getByText(/engine software on server-1, core 1/)).toBeTruthy();

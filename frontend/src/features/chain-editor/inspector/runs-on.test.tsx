@@ -51,7 +51,7 @@ function show(
 
 const change = () => screen.queryByRole('button', { name: 'Change what the NF runs on' });
 
-describe('RunsOn', { timeout: 30_000 }, () => {
+describe('RunsOn', () => {
   it('opens the choice of its forms for who may move it', async () => {
     show('operator', 'container', [software, container]);
     expect(screen.getByText('a container on server-1')).toBeTruthy();

@@ -39,7 +39,7 @@ function show(from = ['client-1']) {
 }
 const field = (name: string) => screen.getByRole<HTMLInputElement>('textbox', { name });
 
-describe('TrafficClassForm', { timeout: 30_000 }, () => {
+describe('TrafficClassForm', () => {
   it('takes hosts, but not none', async () => {
     const { user, now } = show();
     await user.click(screen.getByRole('combobox', { name: 'From hosts' }));

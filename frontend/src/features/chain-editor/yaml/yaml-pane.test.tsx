@@ -1,6 +1,6 @@
 import { EditorView } from '@codemirror/view';
 import { MantineProvider } from '@mantine/core';
-import { act, fireEvent, render, screen } from '@testing-library/react';
+import { act, fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createStore } from 'zustand';
 import { retitleNode } from '../../../editor-model/edit.js';
@@ -82,7 +82,7 @@ describe('YamlPane', () => {
     left.type('}{ ');
     const said = left.unapplied();
     left.unmount();
-    await vi.waitFor(() => expect(notifyKept).toHaveBeenCalledOnce());
+    await waitFor(() => expect(notifyKept).toHaveBeenCalledOnce());
     expect(vi.mocked(notifyKept).mock.calls[0]![0]).toContain(drawn.title);
     const notice = vi.mocked(notifyKept).mock.calls[0]![2];
     vi.mocked(withdraw).mockClear();

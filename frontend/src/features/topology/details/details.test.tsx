@@ -20,7 +20,7 @@ const view = (isPending: boolean) => (
   </MantineProvider>
 );
 
-it('says that an element does not exist only once it is known what runs', { timeout: 60_000 }, () => {
+it('says that an element does not exist only once it is known what runs', () => {
   const { rerender } = render(view(true));
   expect(screen.queryByText(/does not exist/)).toBeNull();
   rerender(view(false));

@@ -96,7 +96,7 @@ function show(role: Role = 'admin', driver: 'ovs' | 'p4' = 'ovs') {
 
 const dialogOf = (name: string) => screen.findByRole('dialog', { name });
 
-describe('the driver of a switch', { timeout: 60_000 }, () => {
+describe('the driver of a switch', () => {
   it('is chosen by keyboard, shows the plan with entries and chains that lose packets, and deploys that very plan', async () => {
     serve({ base: planOf({ id: 'pn-1' }) });
     const field = show();

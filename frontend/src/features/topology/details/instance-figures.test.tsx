@@ -39,13 +39,13 @@ async function show(answer: object) {
   return (await screen.findByText('Used of disk')).parentElement!.parentElement!.textContent;
 }
 
-it('tells what a program has on disk beside its other resources', { timeout: 60_000 }, async () => {
+it('tells what a program has on disk beside its other resources', async () => {
   expect(await show({ figures, state: { disk } })).toMatch(
     /Used of CPU.*Used of disk12\.6 MB of 67\.1 MB.*Measured over/,
   );
 });
 
-it('tells it of an NF without other figures, too', { timeout: 60_000 }, async () => {
+it('tells it of an NF without other figures, too', async () => {
   expect(await show({ figures: null, state: { disk } })).toContain('12.6 MB');
   expect(screen.getByText('Its agent reports no figures.')).toBeTruthy();
 });

@@ -80,12 +80,12 @@ it.each([
   expect(screen.queryByRole('button')).toBeNull();
 });
 
-it('opens a terminal, says what happens to it, and ends the shell with the dialog', { timeout: 60_000 }, async () => {
+it('opens a terminal, says what happens to it, and ends the shell with the dialog', async () => {
   vi.stubGlobal('WebSocket', FakeSocket);
   const user = userEvent.setup();
   show();
   await user.click(await screen.findByRole('button', { name: 'Open a shell…' }));
-  const state = await screen.findByRole('status', {}, { timeout: 30_000 });
+  const state = await screen.findByRole('status');
   const socket = FakeSocket.last;
   expect(socket.url.pathname).toBe('/api/v1/shell');
   act(() => socket.onopen!());

@@ -65,7 +65,7 @@ function show(answer: (name: string) => unknown, split: PlannedSplit | null = nu
 
 afterEach(() => vi.mocked(call).mockReset());
 
-describe('a move of flows', { timeout: 60_000 }, () => {
+describe('a move of flows', () => {
   it('is counted first, counted again after an edit, made on consent, and its outcome is told', async () => {
     const { asked, onClose, dialog } = show((name) =>
       name === 'previewMigration' ? { flows: 7, bytes: 700, complete: true } : operation,
@@ -152,7 +152,7 @@ describe('a move of flows', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a move of flows of a split', { timeout: 60_000 }, () => {
+describe('a move of flows of a split', () => {
   it('takes a range of the hash of an engine’s split, and leads to the ranges where that is in the way', async () => {
     const errors = [{ pointer: '/steer', detail: 'their packets cannot be sent to the other instance' }];
     const { asked, onChangeRanges, dialog } = show(() => {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "p4/core/action_data.h"
+#include "p4/core/in_quotes.h"
 
 namespace orrery::p4 {
 
@@ -60,22 +61,22 @@ ActionProfile::ActionProfile(const Program& program, uint32_t index)
 uint32_t ActionProfile::member_slot(uint32_t id) const {
   const auto it = member_slots_.find(id);
   if (it == member_slots_.end())
-    throw ControlError(Refusal::kNotFound, numbered("there is no member", id) + " in " + info_.name);
+    throw ControlError(Refusal::kNotFound, numbered("there is no member", id) + " in " + in_quotes(info_.name));
   return it->second;
 }
 
 uint32_t ActionProfile::group_slot(uint32_t id) const {
   const auto it = group_slots_.find(id);
   if (it == group_slots_.end())
-    throw ControlError(Refusal::kNotFound, numbered("there is no group", id) + " in " + info_.name);
+    throw ControlError(Refusal::kNotFound, numbered("there is no group", id) + " in " + in_quotes(info_.name));
   return it->second;
 }
 
 void ActionProfile::set_member(Member& member, const ActionCall& call) const {
   std::vector<uint64_t> words = action_words(program_, call);
   if (std::ranges::find(actions_, call.action) == actions_.end())
-    throw ControlError(Refusal::kInvalid,
-                       program_.actions[call.action].name + " is not an action of the tables of " + info_.name);
+    throw ControlError(Refusal::kInvalid, in_quotes(program_.actions[call.action].name) +
+                                              " is not an action of the tables of " + in_quotes(info_.name));
   member.action = call.action;
   member.args = std::move(words);
   member.call = call;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "p4/core/in_quotes.h"
 #include "p4/core/machine.h"
 
 namespace orrery::p4 {
@@ -104,7 +105,7 @@ void Control::set_crc(std::string_view calculation, const CrcParameters& paramet
     machine_.hashes[i].set_parameters(parameters);
     return;
   }
-  throw ControlError(Refusal::kNotFound, "there is no calculation " + std::string(calculation));
+  throw ControlError(Refusal::kNotFound, "there is no calculation " + in_quotes(calculation));
 }
 
 void Control::each_idle(uint64_t now_ns, const std::function<void(const IdleEntry&)>& report) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "p4/core/action_data.h"
+#include "p4/core/in_quotes.h"
 
 namespace orrery::p4 {
 
@@ -42,7 +43,8 @@ Table::Choice Table::choose(const EntryAction& action, std::vector<uint64_t>& ar
       throw ControlError(Refusal::kInvalid, info_.name + " has an action profile: its entries name members or groups");
     args = action_words(program_, *call);
     if (std::ranges::find(info_.actions, call->action) == info_.actions.end())
-      throw ControlError(Refusal::kInvalid, program_.actions[call->action].name + " is not an action of " + info_.name);
+      throw ControlError(Refusal::kInvalid, in_quotes(program_.actions[call->action].name) + " is not an action of " +
+                                                in_quotes(info_.name));
     return {Choice::Kind::kCall, call->action, next_of(call->action)};
   }
   if (profile_ == nullptr) throw ControlError(Refusal::kInvalid, info_.name + " has no action profile");

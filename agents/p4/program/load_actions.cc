@@ -84,14 +84,14 @@ Instruction Loader::instruction(const JsonAt& at, const Scope& scope) {
                                                                   {"log_msg", 2}};
   if (op == "mark_to_drop" || op == "drop") return mark_to_drop(at, params);
   const auto count = kCounts.find(op);
-  if (count == kCounts.end()) at["op"].unsupported("primitive \"" + op + "\"");
+  if (count == kCounts.end()) at["op"].unsupported("primitive " + in_quotes(op));
   expect_params(at, params, count->second);
   Instruction out{.op = Prim::kExit, .target = {}, .a = {}, .b = {}};
   if (op == "assign") return assignment(params, scope);
   if (header_instruction(op, params, scope, out) || packet_instruction(op, params, scope, out) ||
       state_instruction(op, params, scope, out))
     return out;
-  at["op"].unsupported("primitive \"" + op + "\"");
+  at["op"].unsupported("primitive " + in_quotes(op));
 }
 
 // p4c hands over a copy of standard_metadata where the program does.
@@ -146,7 +146,7 @@ bool Loader::header_instruction(const std::string& op, const std::vector<JsonAt>
   if (op == "assign_VL") {
     for (size_t i = 0; i < 2; ++i) {
       const JsonAt& at = params[i];
-      if (at["type"].text() != "field") at["type"].unsupported("assign_VL of \"" + at["type"].text() + "\"");
+      if (at["type"].text() != "field") at["type"].unsupported("assign_VL of " + in_quotes(at["type"].text()));
       const FieldRef ref = field(at["value"]);
       if (!ref.is_varbit) at["value"].refuse("must be a varbit field");
       (i == 0 ? out.a : out.b) = constant_operand(ref.header);

@@ -103,7 +103,8 @@ Term Loader::leaf(const std::string& type, const JsonAt& value, const Scope& sco
   if (type == "runtime_data" || type == "local") {
     if (scope.action == nullptr) value.refuse("there are no arguments here");
     const uint64_t index = value.number(0, UINT32_MAX);
-    if (index >= scope.action->params.size()) value.refuse("is not the place of a parameter of " + scope.action->name);
+    if (index >= scope.action->params.size())
+      value.refuse("is not the place of a parameter of " + in_quotes(scope.action->name));
     const uint32_t width = scope.action->params[index].width;
     Term out = made(Op::kArg, Type::kData, width + 1, true, {});
     out.step.width = static_cast<uint16_t>(width);
@@ -163,7 +164,7 @@ Term Loader::leaf(const std::string& type, const JsonAt& value, const Scope& sco
     out.bits = out.step.width + 1u;
     return out;
   }
-  value.unsupported("\"" + type + "\" in an expression");
+  value.unsupported(in_quotes(type) + " in an expression");
 }
 
 uint32_t Loader::union_member(uint32_t union_type, const JsonAt& at) const {
@@ -346,7 +347,7 @@ Term Loader::operation(const JsonAt& at, const Scope& scope) {
   for (const Binary& each : all)
     if (op == each.name)
       return made(each.op, each.type, each.bits, each.never_negative, {std::move(left), std::move(right)});
-  at["op"].unsupported("operator \"" + op + "\"");
+  at["op"].unsupported("operator " + in_quotes(op));
 }
 
 }  // namespace orrery::p4

@@ -14,7 +14,7 @@ constexpr std::string_view kValidField = "$valid$";
 uint32_t Loader::lookup(const Names& names, const JsonAt& at, const char* what) const {
   const std::string name = at.text();
   const auto it = names.find(name);
-  if (it == names.end()) at.refuse(std::string("there is no ") + what + " named " + name);
+  if (it == names.end()) at.refuse(std::string("there is no ") + what + " named " + in_quotes(name));
   return it->second;
 }
 
@@ -173,7 +173,7 @@ FieldRef Loader::field_of(uint32_t header, std::string_view name, const JsonAt& 
   for (const FieldType& field : code_->header_types[in.type].fields)
     if (field.name == name)
       return {header, in.word + field.word, field.word, field.width, field.is_signed, field.is_varbit};
-  at.refuse("header " + in.name + " has no field " + std::string(name));
+  at.refuse("header " + in_quotes(in.name) + " has no field " + in_quotes(name));
 }
 
 FieldRef Loader::field(const JsonAt& pair) const {
@@ -184,7 +184,8 @@ FieldRef Loader::field(const JsonAt& pair) const {
 const FieldType& Loader::field_at(uint32_t type, const JsonAt& offset) const {
   const HeaderType& header_type = code_->header_types[type];
   const uint64_t index = offset.number(0, UINT32_MAX);
-  if (index >= header_type.fields.size()) offset.refuse("is not the place of a field of " + header_type.name);
+  if (index >= header_type.fields.size())
+    offset.refuse("is not the place of a field of " + in_quotes(header_type.name));
   return header_type.fields[index];
 }
 
@@ -240,7 +241,8 @@ void Loader::load_field_lists() {
   for (const JsonAt& at : json_.items("field_lists")) {
     std::vector<FieldCopy> list;
     for (const JsonAt& element : at["elements"].items()) {
-      if (element["type"].text() != "field") element["type"].unsupported(element["type"].text() + " in a field list");
+      if (element["type"].text() != "field")
+        element["type"].unsupported(in_quotes(element["type"].text()) + " in a field list");
       const FieldRef ref = field(element["value"]);
       if (ref.is_varbit) element.unsupported("a varbit field in a field list");
       list.push_back({ref.word, words_of(ref.width)});

@@ -72,7 +72,7 @@ ParserOp Loader::extract_op(const JsonAt& at, bool with_length) {
     out.member = union_member(union_types_[first], pair[1]);
     header = code_->unions[first].headers[out.member];
   } else {
-    params[0]["type"].unsupported("extraction of \"" + type + "\"");
+    params[0]["type"].unsupported("extraction of " + in_quotes(type));
   }
   const HeaderType& header_type = code_->header_types[code_->headers[header].type];
   if (header_type.fixed_bits % 8 != 0) value.unsupported("a header that is not of whole bytes");
@@ -111,7 +111,7 @@ ParserOp Loader::parser_op(const JsonAt& at) {
     out.a = by.is_number() ? constant_operand(by.number(0, 1 << 20)) : operand(by, scope, 0);
     return out;
   }
-  at["op"].unsupported("parser operation \"" + op + "\"");
+  at["op"].unsupported("parser operation " + in_quotes(op));
 }
 
 void Loader::load_transition_key(const JsonAt& at, ParserStateCode& state) {
@@ -176,7 +176,7 @@ void Loader::load_transitions(const JsonAt& at, ParserStateCode& state) {
       for (const KeyPart& part : state.key) bits += part.width;
       if (bits != program_->value_sets[out.value_set].width) each["value"].refuse("is not as wide as the select");
     } else {
-      each["type"].unsupported("transition \"" + type + "\"");
+      each["type"].unsupported("transition " + in_quotes(type));
     }
     const auto mask = each.find("mask");
     std::vector<uint64_t> mask_words(state.key_words);
@@ -206,7 +206,7 @@ void Loader::load_deparser() {
 
 void Loader::load_checksums() {
   for (const JsonAt& at : json_.items("checksums")) {
-    if (at["type"].text() != "generic") at["type"].unsupported("checksum \"" + at["type"].text() + "\"");
+    if (at["type"].text() != "generic") at["type"].unsupported("checksum " + in_quotes(at["type"].text()));
     const FieldRef to = field(at["target"]);
     if (to.width > 64 || to.is_varbit) at["target"].unsupported("a checksum of more than 64 bits");
     ChecksumCode out{.name = at["name"].text(),

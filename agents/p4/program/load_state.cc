@@ -69,7 +69,7 @@ HashKind Loader::hash_kind(const JsonAt& at) const {
                                                                    {"crc32_custom", HashKind::kCrc32Custom},
                                                                    {"crcCCITT", HashKind::kCrcCcitt}};
   const auto it = kKinds.find(at.text());
-  if (it == kKinds.end()) at.unsupported("hash \"" + at.text() + "\"");
+  if (it == kKinds.end()) at.unsupported("hash " + in_quotes(at.text()));
   return it->second;
 }
 
@@ -102,7 +102,7 @@ std::vector<CalculationInput> Loader::calculation_inputs(const std::vector<JsonA
       all.push_back({ref.is_varbit ? Kind::kVarbit : Kind::kField, ref.header, ref.word, ref.width});
       bits += ref.is_varbit ? header_type.fields[static_cast<size_t>(header_type.varbit)].width : ref.width;
     } else {
-      at["type"].unsupported("\"" + type + "\" as the input of a hash or checksum");
+      at["type"].unsupported(in_quotes(type) + " as the input of a hash or checksum");
     }
   }
   if (bits > uint64_t{1} << 20) inputs[0].unsupported("a hash over so many bytes");
@@ -140,7 +140,7 @@ void Loader::load_learn_lists() {
         values.push_back({Operand::Kind::kConst, 1, word});
         info.widths.push_back(width);
       } else {
-        element["type"].unsupported("\"" + type + "\" in a digest");
+        element["type"].unsupported(in_quotes(type) + " in a digest");
       }
     }
     learn_list_ids_.emplace(info.id, program_->learn_lists.size());

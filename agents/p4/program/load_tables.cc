@@ -21,7 +21,7 @@ const std::map<std::string, MatchKind, std::less<>>& match_kinds() {
 
 MatchKind match_kind(const JsonAt& at) {
   const auto it = match_kinds().find(at.text());
-  if (it == match_kinds().end()) at.unsupported("match kind \"" + at.text() + "\"");
+  if (it == match_kinds().end()) at.unsupported("match kind " + in_quotes(at.text()));
   return it->second;
 }
 
@@ -91,7 +91,7 @@ void Loader::load_key(const JsonAt& at, TableInfo& info, TableCode& code) {
                                                                     {"ternary", TableKind::kTernary},
                                                                     {"range", TableKind::kRange}};
   const auto found = kTypes.find(type);
-  if (found == kTypes.end()) at["match_type"].unsupported("match kind \"" + type + "\"");
+  if (found == kTypes.end()) at["match_type"].unsupported("match kind " + in_quotes(type));
   code.kind = found->second;
   const bool fits = code.kind == TableKind::kRange ||
                     (count(MatchKind::kRange) == 0 &&
@@ -241,7 +241,7 @@ void Loader::load_table(const JsonAt& at, const std::string& pipeline) {
     if (type == "indirect_ws" && !program_->action_profiles[*info.action_profile].has_selector)
       at["action_profile"].refuse("has no selector");
   } else if (type != "simple") {
-    at["type"].unsupported("table type \"" + type + "\"");
+    at["type"].unsupported("table type " + in_quotes(type));
   }
   if (at.has("with_counters") && at["with_counters"].boolean()) {
     const auto counter = std::ranges::find(program_->counters, info.name, &CounterInfo::table);

@@ -30,7 +30,7 @@ std::shared_ptr<const Program> Loader::run() {
   const JsonAt version = json_["__meta__"]["version"].tuple(2)[0];
   if (version.number(0, UINT32_MAX) != kFormat) version.unsupported("a format other than 2.x");
   if (const auto externs = json_.items("extern_instances"); !externs.empty())
-    externs[0].unsupported("extern \"" + externs[0]["type"].text() + "\"");
+    externs[0].unsupported("extern " + in_quotes(externs[0]["type"].text()));
   if (const auto name = json_.find("program")) program_->name = name->text();
   load_header_types();
   load_headers();
@@ -55,7 +55,7 @@ std::shared_ptr<const Program> Loader::run() {
 void Loader::load_pipelines() {
   for (const JsonAt& at : json_["pipelines"].items()) {
     const std::string name = at["name"].text();
-    if (name != "ingress" && name != "egress") at["name"].unsupported("pipeline \"" + name + "\"");
+    if (name != "ingress" && name != "egress") at["name"].unsupported("pipeline " + in_quotes(name));
     PipelineCode& out = name == "ingress" ? code_->ingress : code_->egress;
     if (!out.name.empty()) at["name"].refuse("is the name of two pipelines");
     out = load_pipeline(at);

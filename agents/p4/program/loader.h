@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "p4/core/in_quotes.h"
 #include "p4/program/code.h"
 #include "p4/program/json_at.h"
 #include "p4/program/program.h"

@@ -149,7 +149,7 @@ TEST(P4Loader, NamesWhatIsNotSupported) {
        }},
       {"\"moon\" in a digest", "/learn_lists/0/elements/0/type",
        [](json& p) { p["learn_lists"] = json::parse(R"([{"name": "l", "id": 1, "elements": [{"type": "moon"}]}])"); }},
-      {"moon in a field list", "/field_lists/0/elements/0/type",
+      {R"("moon" in a field list)", "/field_lists/0/elements/0/type",
        [](json& p) { p["field_lists"] = json::parse(R"([{"name": "l", "id": 1, "elements": [{"type": "moon"}]}])"); }},
   };
   for (const Case& each : cases) {
@@ -184,15 +184,15 @@ TEST(P4Loader, NamesWhatOfTablesIsNotSupported) {
       {"does not go with the match kinds of the key", "/match_type", [](json& t) { t["match_type"] = "lpm"; }},
       {"is not the id of an action of the table", "/default_entry/action_id",
        [](json& t) { t["default_entry"]["action_id"] = 99; }},
-      {"there is no action profile named none", "/action_profile",
+      {"there is no action profile named \"none\"", "/action_profile",
        [](json& t) {
          t["type"] = "indirect";
          t["action_profile"] = "none";
        }},
-      {"there is no table or condition named none", "/base_default_next",
+      {"there is no table or condition named \"none\"", "/base_default_next",
        [](json& t) { t["base_default_next"] = "none"; }},
-      {"there is no header named none", "/key/0/target/0", [](json& t) { t["key"][0]["target"][0] = "none"; }},
-      {"header req has no field none", "/key/0/target/1", [](json& t) { t["key"][0]["target"][1] = "none"; }},
+      {"there is no header named \"none\"", "/key/0/target/0", [](json& t) { t["key"][0]["target"][0] = "none"; }},
+      {R"(header "req" has no field "none")", "/key/0/target/1", [](json& t) { t["key"][0]["target"][1] = "none"; }},
       {"must be an integer from 0 to 4294967295", "/max_size", [](json& t) { t["max_size"] = -1; }},
   };
   for (const Case& each : cases) {
@@ -201,6 +201,34 @@ TEST(P4Loader, NamesWhatOfTablesIsNotSupported) {
     EXPECT_EQ(got->text, each.text);
     EXPECT_EQ(got->pointer, std::string("/pipelines/0/tables/1") + each.pointer);
   }
+}
+
+// The places of all texts of a program but of those that tell where its source is.
+std::vector<json::json_pointer> texts_of(const json& program) {
+  std::vector<json::json_pointer> places;
+  const json flat = program.flatten();
+  for (const auto& [place, leaf] : flat.items())
+    if (leaf.is_string() && place.find("/source_info/") == std::string::npos) places.emplace_back(place);
+  return places;
+}
+
+TEST(P4Loader, NoRefusalEndsInASpaceWhateverIsNamed) {
+  const std::vector<const char*> texts{"", " ", "none "};
+  size_t refusals = 0;
+  for (const char* name : {"l3", "parsing", "state"}) {
+    json program = read_program(name);
+    for (const json::json_pointer& place : texts_of(program)) {
+      const json before = program[place];
+      program[place] = texts[refusals % texts.size()];
+      const auto got = refused(program);
+      program[place] = before;
+      if (!got) continue;
+      ++refusals;
+      ASSERT_FALSE(got->text.empty()) << name << place;
+      ASSERT_NE(got->text.back(), ' ') << name << place << ": " << got->text;
+    }
+  }
+  EXPECT_GT(refusals, 500u);
 }
 
 TEST(P4Loader, RefusesWhatIsNoProgram) {

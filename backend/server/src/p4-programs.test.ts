@@ -334,6 +334,31 @@ describe('a switch with a program of its own', () => {
     expect(await api.call('getP4Entries', lab)).toEqual(entriesOf(1));
   });
 
+  it('takes no two entries of the same packets, one of which names a port and the other its number', async () => {
+    await server.bringUp(rackWith('l2-switch'));
+    const tor = server.switches.get('lab')!;
+    tor.observed = { ...tor.observed, ports: [{ name: 'p1', number: 7, up: true }] };
+    tor.reach();
+    await until(
+      'the number of its port is known',
+      async () => (await api.call('getSwitch', lab)).observed?.ports.length,
+    );
+    const to = (port: string) => ({ table: 'last_hop', match: { port }, action: 'NoAction' });
+    const body = JSON.stringify({ entries: [to('p1'), to('7')] });
+    expect(await refusal(api.request('putP4Entries', { ...lab, body }))).toMatchObject({
+      status: 422,
+      problem: {
+        errors: [
+          {
+            pointer: '/entries/1/match',
+            detail: 'matches the same packets as entry 0: port p1 has the number 7',
+            code: 'duplicate',
+          },
+        ],
+      },
+    });
+  });
+
   it('gives what its tables hold, its cells, and the example entries of its hosts', async () => {
     await server.bringUp(rackWith('ipv4-router'));
     const agent = server.switches.get('lab')!;

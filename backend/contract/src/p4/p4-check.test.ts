@@ -13,6 +13,12 @@ const read = (name: string) => ({
 });
 const ROUTER = read('ipv4-router');
 const FLOWS = read('flow-counter');
+const L2 = read('l2-switch');
+const PORTS = new Map([
+  ['p1', 1],
+  ['p2', 2],
+  ['p3', null],
+]);
 
 function contentOf(program: { bmv2_json: string; p4info: string }): P4Content {
   const checked = checkP4Program(program);
@@ -90,8 +96,16 @@ describe('an upload', () => {
     change(json.pipelines.flatMap(({ tables }) => tables).find((table) => table.name === name)!);
     return JSON.stringify(json);
   }
+  type Refusal = [what: string, program: typeof ROUTER, pointer: string, detail: RegExp];
+  /** An action that no table has, under two names. */
+  function unusedAction(): typeof FLOWS {
+    const json = JSON.parse(FLOWS.bmv2_json) as { actions: object[] };
+    json.actions.push({ name: 'Measure.other', id: 99, runtime_data: [], primitives: [] });
+    const spare = 'actions { preamble { id: 0x01000001 name: "Measure.spare" } }';
+    return { bmv2_json: JSON.stringify(json), p4info: `${FLOWS.p4info}\n${spare}` };
+  }
   const changed = (from: string | RegExp, to: string) => ({ ...ROUTER, p4info: ROUTER.p4info.replace(from, to) });
-  it.each([
+  it.each<Refusal>([
     ['no JSON', { ...ROUTER, bmv2_json: '{' }, '/bmv2_json', /is not JSON/],
     ['another format', { ...ROUTER, bmv2_json: '{"a": 1}' }, '/bmv2_json', /not BMv2 JSON 2.x of p4c: \/__meta__/],
     [
@@ -188,6 +202,97 @@ describe('an upload', () => {
       '/p4info',
       /key dst_addr is translated from strings/,
     ],
+    [
+      'a unit that P4Runtime does not know',
+      { ...FLOWS, p4info: FLOWS.p4info.replace('unit: BOTH', 'unit: WORDS') },
+      '/p4info',
+      /^counter Measure.classes: unit WORDS is none of UNSPECIFIED, BYTES, PACKETS, BOTH$/,
+    ],
+    [
+      'the number of such a unit',
+      { ...FLOWS, p4info: FLOWS.p4info.replace('unit: BOTH', 'unit: 4') },
+      '/p4info',
+      /^counter Measure.classes: unit 4 is none of/,
+    ],
+    [
+      'a scope that P4Runtime does not know',
+      changed(/(action_refs \{\s+id: 21143298)/, '$1 scope: SOMETIMES'),
+      '/p4info',
+      /^table Router.routes: scope SOMETIMES is none of/,
+    ],
+    [
+      'idle time-outs that P4Runtime does not know',
+      changed('size: 1024', 'size: 1024 idle_timeout_behavior: EVICT'),
+      '/p4info',
+      /^table Router.routes: idle_timeout_behavior EVICT is none of/,
+    ],
+    [
+      'a register without a type',
+      {
+        ...FLOWS,
+        p4info: FLOWS.p4info.replace(/type_spec \{\s+bitstring \{\s+bit \{\s+bitwidth: 32\s+\}\s+\}\s+\}/, ''),
+      },
+      '/p4info',
+      /^register Measure.flow_packets has no type$/,
+    ],
+    [
+      'a register of structs',
+      {
+        ...FLOWS,
+        p4info: FLOWS.p4info.replace(
+          /type_spec \{\s+bitstring \{\s+bit \{\s+bitwidth: 32\s+\}\s+\}\s+\}/,
+          'type_spec { struct { name: "s" } }',
+        ),
+      },
+      '/p4info',
+      /^register Measure.flow_packets is not of numbers/,
+    ],
+    [
+      'a register of an unknown type',
+      {
+        ...FLOWS,
+        p4info: FLOWS.p4info.replace(
+          /type_spec \{\s+bitstring \{\s+bit \{\s+bitwidth: 32\s+\}\s+\}\s+\}/,
+          'type_spec { new_type { name: "count_t" } }',
+        ),
+      },
+      '/p4info',
+      /^register Measure.flow_packets has the type "count_t", which is not among the types$/,
+    ],
+    ...(['counter', 'meter', 'register'] as const).flatMap((kind, at): Refusal[] => {
+      const array = `${kind}s { preamble { id: ${0x12 + at}000001 name: "Measure.more" } size: 8 type_spec { bitstring { bit { bitwidth: 8 } } } }`;
+      const json = JSON.parse(FLOWS.bmv2_json) as Record<string, unknown[]>;
+      json[`${kind}_arrays`] = [
+        ...json[`${kind}_arrays`]!,
+        { name: 'Measure.more', size: 8, bitwidth: 8, is_direct: false },
+      ];
+      return [
+        [
+          `a ${kind} that the JSON lacks`,
+          { ...FLOWS, p4info: `${FLOWS.p4info}\n${array}` },
+          '/p4info',
+          new RegExp(`^${kind} Measure.more is not in the JSON$`),
+        ],
+        [
+          `no ${kind} of the JSON`,
+          { ...FLOWS, bmv2_json: JSON.stringify(json) },
+          '/p4info',
+          new RegExp(`^${kind} Measure.more of the JSON is missing$`),
+        ],
+      ];
+    }),
+    [
+      'another number of cells',
+      { ...FLOWS, p4info: FLOWS.p4info.replace('size: 256\n}\nregisters', 'size: 255\n}\nregisters') },
+      '/p4info',
+      /^counter Measure.classes has 255 cells, and 256 in the JSON$/,
+    ],
+    [
+      'an action of no table under another name',
+      { ...FLOWS, ...unusedAction() },
+      '/p4info',
+      /^action Measure.spare is not in the JSON, which has Measure.other instead$/,
+    ],
     ['deep nesting', { ...ROUTER, p4info: 'a {'.repeat(100) }, '/p4info', /deeper than 64/],
     ['too much', { ...ROUTER, p4info: '#'.repeat(1024 * 1024 + 1) }, '/p4info', /has 1048577 bytes; at most 1048576/],
   ])('is refused with %s', (_what, program, pointer, detail) => {
@@ -213,7 +318,7 @@ describe('entries', () => {
     params: { class: '1' },
   };
   const errors = (entries: unknown, program = ROUTER) =>
-    p4EntriesErrors(P4Entries.parse(entries), contentOf(program), new Set(['p1', 'p2']));
+    p4EntriesErrors(P4Entries.parse(entries), contentOf(program), PORTS);
 
   it('are right by short and whole names, numbers and addresses', () => {
     const whole = {
@@ -267,6 +372,21 @@ describe('entries', () => {
     ]);
   });
 
+  it('match different packets, whether they name a port by name or by number', () => {
+    const to = (port: string) => ({ table: 'last_hop', match: { port }, action: 'NoAction' });
+    expect(errors({ entries: [to('p2'), to('1'), to('3'), to('p3')] }, L2)).toEqual([]);
+    expect(errors({ entries: [to('p2'), to('p1'), to(' 0x2')] }, L2)).toMatchObject([
+      {
+        pointer: '/entries/2/match',
+        detail: 'matches the same packets as entry 0: port p2 has the number 2',
+        code: 'duplicate',
+      },
+    ]);
+    expect(errors({ entries: [to('1'), to('p1')] }, L2)).toMatchObject([
+      { pointer: '/entries/1/match', detail: 'matches the same packets as entry 0: port p1 has the number 1' },
+    ]);
+  });
+
   it('fit into their table', () => {
     const entries = Array.from({ length: 257 }, (_, i) => ({ ...watch, priority: i + 1 }));
     expect(errors({ entries }, FLOWS)).toMatchObject([
@@ -290,7 +410,7 @@ describe('entries', () => {
     const [routes] = content.tables;
     const constant = { ...content, tables: [{ ...routes!, constant: true, constant_default: true }] };
     const given = P4Entries.parse({ entries: [route], default_actions: [{ table: 'routes', action: 'drop' }] });
-    expect(p4EntriesErrors(given, constant, new Set(['p1'])).map(({ pointer, detail }) => [pointer, detail])).toEqual([
+    expect(p4EntriesErrors(given, constant, PORTS).map(({ pointer, detail }) => [pointer, detail])).toEqual([
       ['/entries/0/table', 'its entries are of the program'],
       ['/default_actions/0/table', 'its default action is of the program'],
     ]);

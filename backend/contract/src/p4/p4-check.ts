@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { FieldError } from '../common.js';
 import { pointerOf } from '../field-errors.js';
-import { memberKey, readTypedP4Info } from './p4-info.js';
+import { arrayFaults, Bmv2Arrays } from './p4-arrays-check.js';
+import { memberKey, readUploadedP4Info, type UploadedP4Info } from './p4-info.js';
 import {
   P4_JSON_MOST_BYTES,
   type P4Action,
@@ -31,6 +32,7 @@ const Bmv2 = z.looseObject({
     z.looseObject({ name: z.string(), runtime_data: z.array(z.looseObject({ name: z.string(), bitwidth: z.int() })) }),
   ),
   pipelines: z.array(z.looseObject({ name: z.string(), tables: z.array(Table) })).min(1, 'has no pipeline'),
+  ...Bmv2Arrays.shape,
 });
 type Bmv2 = z.infer<typeof Bmv2>;
 
@@ -45,19 +47,18 @@ export function checkP4Program({
   ];
   if (errors.length > 0) return { errors };
   const json = readJson(bmv2_json);
-  let info: ReturnType<typeof readTypedP4Info> | null = null;
+  let info: UploadedP4Info | null = null;
   try {
-    info = readTypedP4Info(p4info);
+    info = readUploadedP4Info(p4info);
   } catch (error) {
     errors.push({ pointer: '/p4info', detail: (error as Error).message, code: 'bad-p4info' });
   }
   if ('errors' in json) return { errors: [...json.errors, ...errors] };
   if (!info) return { errors };
-  const { content, typed } = info;
-  const faults = disagreements(json.program, content, typed);
+  const faults = disagreements(json.program, info);
   if (faults.length > 0)
     return { errors: faults.map((detail) => ({ pointer: '/p4info', detail, code: 'other-program' })) };
-  return { content };
+  return { content: info.content };
 }
 
 function tooLong(text: string, pointer: string, most: number): FieldError[] {
@@ -86,7 +87,7 @@ type JsonTable = z.infer<typeof Table>;
 type BitsOf = (target: unknown) => number | undefined;
 
 /** In words. What p4c left out of the JSON as unused may be in P4Info. */
-function disagreements(program: Bmv2, { tables, actions }: P4Content, typed: Typed): string[] {
+function disagreements(program: Bmv2, { content: { tables, actions }, typed, arrays }: UploadedP4Info): string[] {
   const inJson = new Map(program.pipelines.flatMap((pipeline) => pipeline.tables).map((table) => [table.name, table]));
   if (tables.length > 0 && !tables.some(({ name }) => inJson.has(name)))
     return [`is that of another program: the JSON has none of its tables, such as ${tables[0]!.name}`];
@@ -99,7 +100,23 @@ function disagreements(program: Bmv2, { tables, actions }: P4Content, typed: Typ
     if (there) return tableFaults(table, there, bitsOf, typed);
     return other === undefined ? [] : [`table ${table.name} is not in the JSON, which has ${other} instead`];
   });
-  return [...faults, ...actions.flatMap((action) => actionFaults(action, program, typed))].slice(0, 20);
+  return [
+    ...faults,
+    ...actions.flatMap((action) => actionFaults(action, program, typed)),
+    ...renamedActions(program, actions),
+    ...arrayFaults(program, arrays),
+  ].slice(0, 20);
+}
+
+/** As with tables. What has no dot is the compiler's, or of its library. */
+function renamedActions(program: Bmv2, actions: readonly P4Action[]): string[] {
+  const [inJson, named] = [program.actions, actions].map((all) => new Set(all.map(({ name }) => name)));
+  const other = [...inJson!].find((name) => name.includes('.') && !named!.has(name));
+  return [...named!].flatMap((name) =>
+    other === undefined || inJson!.has(name) || !name.includes('.')
+      ? []
+      : [`action ${name} is not in the JSON, which has ${other} instead`],
+  );
 }
 
 function tableFaults({ name, fields, actions }: P4Table, there: JsonTable, bitsOf: BitsOf, typed: Typed): string[] {

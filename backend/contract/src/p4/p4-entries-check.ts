@@ -14,11 +14,14 @@ export const isPortName = (text: string, bits: number): boolean => bits === PORT
 export const needsPriority = ({ fields }: P4Table): boolean =>
   fields.some(({ match }) => match === 'ternary' || match === 'range' || match === 'optional');
 
+/** Ports of a switch by name, with their numbers; null: not known. */
+export type P4Ports = ReadonlyMap<string, number | null>;
+
 /** What is wrong with entries for a program at a switch with these ports; each error names the field. */
 export function p4EntriesErrors(
   { entries, default_actions, groups }: P4Entries,
   content: P4Content,
-  ports: ReadonlySet<string>,
+  ports: P4Ports,
 ): FieldError[] {
   const check = new Check(content, ports);
   for (const [at, entry] of entries.entries()) check.entry(entry, ['entries', at]);
@@ -51,12 +54,12 @@ const sameTable = (content: P4Content, a: string, b: string) =>
 
 class Check {
   readonly errors: FieldError[] = [];
-  /** Entry by what it matches. */
-  private readonly seen = new Map<string, number>();
+  /** The first entry that matches it, by what it matches. */
+  private readonly seen = new Map<string, { at: number; entry: P4Entry }>();
 
   constructor(
     private readonly content: P4Content,
-    private readonly ports: ReadonlySet<string>,
+    private readonly ports: P4Ports,
   ) {}
 
   report(path: readonly PropertyKey[], detail: string, code: string): void {
@@ -84,8 +87,11 @@ class Check {
     if (!matches) return;
     const key = [table.name, entry.priority ?? 0, ...matches].join(' ');
     const first = this.seen.get(key);
-    if (first !== undefined) this.report([...path, 'match'], `matches the same packets as entry ${first}`, 'duplicate');
-    else this.seen.set(key, Number(path.at(-1)));
+    if (!first) this.seen.set(key, { at: Number(path.at(-1)), entry });
+    else {
+      const detail = `matches the same packets as entry ${first.at}${this.samePorts(entry, first.entry, table)}`;
+      this.report([...path, 'match'], detail, 'duplicate');
+    }
   }
 
   defaultAction(one: P4DefaultAction, path: readonly PropertyKey[]): void {
@@ -115,9 +121,27 @@ class Check {
           this.report([...path, 'match', field.name], 'is needed: it has exact matches', 'missing');
         return '*';
       }
-      return this.value([...path, 'match', field.name], text, field.bits, () => matchText(matchOf(text, field)));
+      const read = this.value([...path, 'match', field.name], text, field.bits, () => matchText(matchOf(text, field)));
+      const number = this.numberOf(text, field);
+      return number === null ? read : matchText(matchOf(String(number), field));
     });
     return this.errors.length === before ? texts : null;
+  }
+
+  /** Null: it names no port, or none whose number is known. */
+  private numberOf(text: string, { bits }: P4Field): number | null {
+    return isPortName(text, bits) ? (this.ports.get(text.trim()) ?? null) : null;
+  }
+
+  /** Which ports two entries of the same packets name differently, in words. */
+  private samePorts(a: P4Entry, b: P4Entry, { fields }: P4Table): string {
+    const said = fields.flatMap((field) => {
+      const texts = [a, b].map(({ match }) => match[field.name]?.trim() ?? '*');
+      const named = texts.find((text) => this.numberOf(text, field) !== null);
+      if (named === undefined || texts[0] === texts[1]) return [];
+      return [`: port ${named} has the number ${this.numberOf(named, field)}`];
+    });
+    return said.join('');
   }
 
   private call(

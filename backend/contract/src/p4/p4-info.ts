@@ -1,5 +1,7 @@
+import { type DeclaredArrays, declaredArrays, unknownWords } from './p4-info-declared.js';
+import { messages, number, preamble, textIn, wordIn } from './p4-info-fields.js';
 import { P4_MATCH_KINDS, type P4Action, type P4Array, P4Content, type P4Field, type P4Table } from './p4-program.js';
-import { messageOfJson, readTextFormat, type TextMessage, type TextValue } from './text-format.js';
+import { messageOfJson, readTextFormat, type TextMessage } from './text-format.js';
 
 /** Kinds of objects by the highest byte of their number (P4Runtime 1.4, 6.3). */
 const ACTION = 0x01;
@@ -25,9 +27,19 @@ export const isP4InfoJson = (text: string): boolean => text.trimStart().startsWi
  */
 export const readP4Info = (text: string): P4Content => contentOf(p4InfoMessage(text));
 
-/** Its content, and the keys and parameters that have a type of their own, whose bits may be others than those of the JSON. */
-export function readTypedP4Info(text: string): { readonly content: P4Content; readonly typed: ReadonlySet<string> } {
+/** What an upload is judged by. */
+export interface UploadedP4Info {
+  readonly content: P4Content;
+  /** Keys and parameters that have a type of their own, whose bits may be others than those of the JSON. */
+  readonly typed: ReadonlySet<string>;
+  readonly arrays: DeclaredArrays;
+}
+
+/** As `readP4Info`; throws an error also for what no switch takes. */
+export function readUploadedP4Info(text: string): UploadedP4Info {
   const message = p4InfoMessage(text);
+  const [unknown] = unknownWords(message);
+  if (unknown !== undefined) throw new Error(unknown);
   const typed = (['match_fields', 'params'] as const).flatMap((list) =>
     messages(message, list === 'params' ? 'actions' : 'tables').flatMap((of) =>
       messages(of, list)
@@ -35,7 +47,7 @@ export function readTypedP4Info(text: string): { readonly content: P4Content; re
         .map((one) => memberKey(preamble(of).name, textIn(one, 'name') ?? '')),
     ),
   );
-  return { content: contentOf(message), typed: new Set(typed) };
+  return { content: contentOf(message), typed: new Set(typed), arrays: declaredArrays(message) };
 }
 
 /** Names a key of a table or a parameter of an action among those of a program. */
@@ -111,48 +123,9 @@ function matchKind(text: string | undefined): P4Field['match'] | undefined {
   return P4_MATCH_KINDS.find((kind) => kind.toUpperCase() === text) ?? numbers[text ?? ''];
 }
 
-function preamble(of: TextMessage): { id: number; name: string } {
-  const [found] = messages(of, 'preamble');
-  const name = found && textIn(found, 'name');
-  if (!found || !name) throw new Error('has an object without preamble and name');
-  return { id: number(found, 'id'), name };
-}
-
 function unique(all: readonly { readonly id: number; readonly name: string }[]): void {
   for (const [at, { id, name }] of all.entries()) {
     const first = all.findIndex((one) => one.id === id || one.name === name);
     if (first !== at) throw new Error(`${name} and ${all[first]!.name} have the same name or number`);
   }
-}
-
-/** By its name, or as JSON writes it. */
-const valuesOf = (of: TextMessage, name: string): readonly TextValue[] =>
-  of.get(name) ?? of.get(name.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase())) ?? [];
-
-const messages = (of: TextMessage, name: string): TextMessage[] =>
-  valuesOf(of, name).map((value) => {
-    if (typeof value === 'string' || value instanceof Uint8Array) throw new Error(`${name} is not a message`);
-    return value;
-  });
-
-/** In quotes. */
-function textIn(of: TextMessage, name: string): string | undefined {
-  const value = valuesOf(of, name).at(-1);
-  if (value !== undefined && !(value instanceof Uint8Array)) throw new Error(`${name} is not a text in quotes`);
-  return value && new TextDecoder().decode(value);
-}
-
-/** Numbers and names of enumerations, which JSON has in quotes. */
-function wordIn(of: TextMessage, name: string): string | undefined {
-  const value = valuesOf(of, name).at(-1);
-  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
-  if (value !== undefined && typeof value !== 'string') throw new Error(`${name} is a message`);
-  return value;
-}
-
-function number(of: TextMessage, name: string): number {
-  const text = wordIn(of, name) ?? '0';
-  const value = Number(text);
-  if (text === '' || !Number.isSafeInteger(value)) throw new Error(`${name} ${text} is not a number`);
-  return value;
 }

@@ -245,6 +245,12 @@ describe.each([
     expect((await bench.programs.tables()).groups).toEqual([{ id: 5, ports: ['p1', 'p2'], own: true }]);
     const departed = { table: 'last_hop', match: { port: 'p9' }, action: 'rewrite', params: { dst: mac(MACS[0]!) } };
     await expect(bench.put(L2, { entries: [departed] })).rejects.toThrow('entry 0 of table last_hop names port p9');
+    const numbers = new Map((await bench.driver.ports(PORTS)).map(({ name, number }) => [name, number]));
+    const same = ['p2', `${numbers.get('p2')}`].map((port) => ({ ...departed, match: { port } }));
+    await expect(bench.put(L2, { entries: same })).rejects.toThrow(
+      'entry 1 of table last_hop matches the same packets as entry 0',
+    );
+    expect((await bench.programs.tables()).entries).toMatchObject([{ match: { port: 'p2' } }]);
   });
 
   test('is refused where the switch cannot load it; the built-in one names what, and keeps what it had', async (bench) => {

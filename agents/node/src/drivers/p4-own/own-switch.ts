@@ -232,13 +232,14 @@ function wantedOf(
       return [];
     }
   };
-  const messages = entries.flatMap((text, at) =>
-    atPorts(`entry ${at} of table ${text.table}`, () => ownEntry(text, program, ports)).map((entry) => ({
-      identity: identityOf(entry),
-      entry,
-      text,
-    })),
-  );
+  const messages = new Map<string, { at: number; entry: TableEntry; text: P4Entry }>();
+  for (const [at, text] of entries.entries())
+    for (const entry of atPorts(`entry ${at} of table ${text.table}`, () => ownEntry(text, program, ports))) {
+      const identity = identityOf(entry);
+      const first = messages.get(identity);
+      if (!first) messages.set(identity, { at, entry, text });
+      else leftOut.push(`entry ${at} of table ${text.table} matches the same packets as entry ${first.at}`);
+    }
   const defaults = default_actions.flatMap((one) =>
     atPorts(`the default action of table ${one.table}`, () => ownDefault(one, program, ports)),
   );
@@ -247,8 +248,8 @@ function wantedOf(
       leftOut.push(`group ${id} ${new NoPort(port).message}`);
   return {
     program,
-    entries: new Map(messages.map(({ identity, entry }) => [identity, entry])),
-    texts: new Map(messages.map(({ identity, text }) => [identity, text])),
+    entries: new Map([...messages].map(([identity, { entry }]) => [identity, entry])),
+    texts: new Map([...messages].map(([identity, { text }]) => [identity, text])),
     defaults: entriesOf(defaults),
     groups: groupsOf(groups.map(({ id, ports: members }) => multicastGroup(id, members, ports))),
     leftOut,

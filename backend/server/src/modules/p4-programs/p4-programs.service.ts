@@ -116,7 +116,7 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
     const isOfIt = stored.hash === files.hash;
     const errors = isOfIt
       ? []
-      : p4EntriesErrors(stored.content, content, new Set()).filter(({ code }) => code !== 'unknown-port');
+      : p4EntriesErrors(stored.content, content, new Map()).filter(({ code }) => code !== 'unknown-port');
     return { content: stored.content, errors };
   }
 

@@ -5,6 +5,7 @@ import {
   type P4CellsRequest,
   type P4Entries,
   type P4Entry,
+  type P4Ports,
   P4Reading,
   p4EntriesErrors,
   type SwitchNode,
@@ -113,9 +114,12 @@ export class SwitchEntriesService {
     return { node, program };
   }
 
-  private portsOf(id: string): ReadonlySet<string> {
+  /** Those of the infrastructure, with the numbers that the agent told. */
+  private portsOf(id: string): P4Ports {
     const { links } = this.infrastructure.current.infrastructure;
-    return new Set(links.flatMap(({ a, b }) => [a, b]).flatMap(({ node, port }) => (node === id ? [port] : [])));
+    const told = new Map(this.fleet.observedSwitch(id)?.ports.map(({ name, number }) => [name, number]));
+    const names = links.flatMap(({ a, b }) => [a, b]).flatMap(({ node, port }) => (node === id ? [port] : []));
+    return new Map(names.map((name) => [name, told.get(name) ?? null]));
   }
 
   private revisionOf(id: string, program: KnownProgram): string {

@@ -47,6 +47,7 @@ export * from './node-spec.js';
 export * from './p4/p4-check.js';
 export * from './p4/p4-entries.js';
 export * from './p4/p4-entries-check.js';
+export * from './p4/p4-floods.js';
 export * from './p4/p4-info.js';
 export * from './p4/p4-program.js';
 export * from './p4/p4-values.js';

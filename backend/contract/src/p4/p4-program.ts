@@ -59,6 +59,14 @@ export const P4Content = z.strictObject({
 });
 export type P4Content = z.infer<typeof P4Content>;
 
+/** An action that copies a packet to a multicast group. */
+export const P4Flood = z.strictObject({
+  action: P4Name,
+  param: P4Name.optional().describe('whose value is the group'),
+  group: z.int().min(1).max(0xffff).optional().describe('where the program names it itself'),
+});
+export type P4Flood = z.infer<typeof P4Flood>;
+
 /** SHA-256 of JSON and P4Info, one after the other. */
 export const P4Hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hexadecimal');
 
@@ -82,6 +90,7 @@ export const P4Program = z.strictObject({
   hash: P4Hash,
   bytes: Count.describe('of its JSON'),
   content: P4Content,
+  floods: z.array(P4Flood).max(4096),
   example: z.boolean().describe('came with Orrery'),
   by: z.string().nullable().describe('who uploaded it; null: it came with Orrery'),
   created_ms: TimestampMs.nullable(),

@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleInit } fr
 import {
   checkP4Program,
   type FieldError,
+  floodsIn,
   type Infrastructure,
   type P4Assignment,
   type P4Entries,
@@ -26,6 +27,9 @@ import { STORED_ENTRIES, STORED_PROGRAMS, type StoredEntries, type StoredProgram
 /** Of all uploads together: they are kept in memory and in Redis. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
+/** What is told of the files of a program. */
+type ProgramReading = Pick<P4Program, 'content' | 'floods'>;
+
 /** P4 programs that came with Orrery, and those that users uploaded. */
 @Injectable()
 export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplicationBootstrap {
@@ -33,7 +37,7 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
   private readonly uploads: DurableCollection<StoredProgram>;
   private examples: Examples = { programs: [], problems: [] };
   /** Content of the programs by hash: reading a large one again takes time. */
-  private readonly contents = new Map<string, KnownProgram['content']>();
+  private readonly readings = new Map<string, ProgramReading>();
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -48,7 +52,7 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
     infrastructure.checkBy(async (next) => this.errorsOf(next));
     infrastructure.onChange(() => this.forgetRemoved());
     this.uploads.onChange(({ removed }) => {
-      for (const { hash } of removed) this.contents.delete(hash);
+      for (const { hash } of removed) this.readings.delete(hash);
     });
   }
 
@@ -92,7 +96,7 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
     const found = this.uploads.find(name) ?? this.examples.programs.find((one) => one.name === name);
     if (!found) return null;
     const { hash, bmv2_json, p4info } = found;
-    return { name, files: { hash, bmv2_json, p4info }, content: this.contentOf(found) };
+    return { name, files: { hash, bmv2_json, p4info }, content: this.reading(found).content };
   }
 
   filesOf(hash: string): P4ProgramFiles | null {
@@ -230,7 +234,7 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
       summary,
       hash,
       bytes: Buffer.byteLength(one.bmv2_json),
-      content: this.contentOf(one),
+      ...this.reading(one),
       example: stored === null,
       by: stored?.by ?? null,
       created_ms: stored?.created_ms ?? null,
@@ -238,12 +242,12 @@ export class P4ProgramsService implements SwitchPrograms, OnModuleInit, OnApplic
     };
   }
 
-  private contentOf(one: P4ProgramUpload & { readonly hash: string }): KnownProgram['content'] {
-    const known = this.contents.get(one.hash);
+  private reading(one: P4ProgramUpload & { readonly hash: string }): ProgramReading {
+    const known = this.readings.get(one.hash);
     if (known) return known;
-    const content = contentIn(one.p4info);
-    this.contents.set(one.hash, content);
-    return content;
+    const reading = { content: contentIn(one.p4info), floods: floodsIn(one.bmv2_json) };
+    this.readings.set(one.hash, reading);
+    return reading;
   }
 }
 

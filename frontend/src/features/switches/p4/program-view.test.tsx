@@ -46,6 +46,7 @@ const PROGRAM: P4Program = {
     ],
     arrays: [],
   },
+  floods: [],
   example: true,
   by: null,
   created_ms: null,
@@ -227,4 +228,47 @@ it('uploads the files that p4c writes, and shows why they are refused', async ()
   await user.click(dialog.getByRole('button', { name: 'Upload' }));
   expect(await dialog.findByText('is another')).toBeTruthy();
   expect(created).toEqual([{ name: 'my-router', title: 'my-router', bmv2_json: '{"a":1}', p4info: 'tables {}' }]);
+});
+
+it('says at an entry and at a default action that they flood to a group that is not set', async () => {
+  const [routes] = PROGRAM.content.tables;
+  const flood = { id: 3, name: 'Router.flood', params: [{ id: 1, name: 'group', bits: 16 }] };
+  const actions = [...routes!.actions, { name: flood.name, of: 'both' as const }];
+  programs = [
+    {
+      ...PROGRAM,
+      content: { ...PROGRAM.content, tables: [{ ...routes!, actions }], actions: [...PROGRAM.content.actions, flood] },
+      floods: [{ action: 'Router.flood', param: 'group' }],
+    },
+  ];
+  const to = (dst_addr: string, group: string) => ({
+    table: 'routes',
+    match: { dst_addr },
+    action: 'flood',
+    params: { group },
+  });
+  const none = { table: 'routes', action: 'flood', params: { group: '9' } };
+  kept = {
+    entries: [
+      to('10.0.0.0/24', '7'),
+      to('10.0.1.0/24', '0x5'),
+      to('10.0.2.0/24', '6'),
+      to('10.0.3.0/24', '0'),
+      route('10.0.4.0/24'),
+    ],
+    default_actions: [none],
+    groups: [{ id: 5, ports: ['p1'] }],
+  };
+  reading = {
+    ...reading,
+    entries: [],
+    default_actions: [{ ...none, packets: 0, bytes: 0 }],
+    groups: [{ id: 6, ports: ['p2'], own: false }],
+  };
+  show('operator');
+  await waitFor(async () => expect((await rowOf('dst_addr 10.0.0.0/24')).textContent).toContain('group 7 is not set'));
+  for (const other of ['10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24', '10.0.4.0/24'])
+    expect((await rowOf(`dst_addr ${other}`)).textContent).not.toContain('not set');
+  const head = await table();
+  expect(head.getByText('Group 9 is not set: packets that no entry takes are dropped')).toBeTruthy();
 });

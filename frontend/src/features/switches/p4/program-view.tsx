@@ -73,7 +73,7 @@ export function ProgramView({ state, name }: ProgramViewProps) {
         <TableView
           key={table.id}
           switchId={id}
-          content={content}
+          program={program}
           table={table}
           kept={kept.data}
           reading={tables.data}

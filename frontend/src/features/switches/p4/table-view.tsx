@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import type { P4Content, P4Entries, P4Reading } from '@orrery/contract';
+import type { P4Entries, P4Program, P4Reading } from '@orrery/contract';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -13,10 +13,11 @@ import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { isOfTable, keyOf, listText, type P4Table, type Row, rowsOf, useChangeEntries } from './entries.js';
 import { EntryDialog } from './entry-dialog.js';
 import classes from './p4.module.css';
+import { unsetGroup } from './unset-group.js';
 
 interface TableViewProps {
   readonly switchId: string;
-  readonly content: P4Content;
+  readonly program: P4Program;
   readonly table: P4Table;
   readonly kept: P4Entries | undefined;
   readonly reading: P4Reading | undefined;
@@ -32,8 +33,9 @@ const STATES = {
 } as const;
 
 /** One table of a program: its keys, actions, entries with their counters, and its default action. */
-export function TableView({ switchId, content, table, kept, reading, query, refusal }: TableViewProps) {
+export function TableView({ switchId, program, table, kept, reading, query, refusal }: TableViewProps) {
   const [dialog, setDialog] = useState<'entries' | 'default' | null>(null);
+  const { content } = program;
   const change = useChangeEntries(switchId);
   const onError = (error: unknown) => notifyError(`Table ${table.name} is unchanged`, error);
   const remove = (row: Row) =>
@@ -45,6 +47,7 @@ export function TableView({ switchId, content, table, kept, reading, query, refu
   const rows = rowsOf(content, table, kept, reading);
   const isFixed = table.constant || table.profile;
   const fallback = reading?.default_actions.find(isOfIt);
+  const unset = fallback ? unsetGroup(fallback, program, kept, reading) : null;
   const isOwnDefault = kept?.default_actions.some(isOfIt) ?? false;
   const columns: readonly Column<Row>[] = [
     {
@@ -59,6 +62,15 @@ export function TableView({ switchId, content, table, kept, reading, query, refu
       title: 'Action',
       className: classes.code,
       value: ({ entry }) => `${entry.action.split('.').at(-1)}(${listText(entry.params)})`,
+      cell: ({ entry }) => {
+        const group = unsetGroup(entry, program, kept, reading);
+        return (
+          <>
+            {entry.action.split('.').at(-1)}({listText(entry.params)})
+            {group !== null && <p className={classes.warning}>group {group} is not set: its packets are dropped</p>}
+          </>
+        );
+      },
     },
     measuredColumn({ id: 'packets', title: 'Packets', quantity: 'count', value: ({ packets }) => packets }),
     measuredColumn({ id: 'bytes', title: 'Bytes', quantity: 'bytes', value: ({ bytes }) => bytes }),
@@ -103,6 +115,9 @@ export function TableView({ switchId, content, table, kept, reading, query, refu
             {table.constant && ' · entries of the program'}
             {table.profile && ' · filled by a P4Runtime client'}
           </span>
+          {unset !== null && (
+            <p className={classes.warning}>Group {unset} is not set: packets that no entry takes are dropped</p>
+          )}
         </div>
         <div className={classes.file}>
           {!table.constant_default && (

@@ -71,7 +71,7 @@ export class Agent {
       this.reconciler.look();
       this.tellCapabilities();
     };
-    this.engine = new EngineDriver({ path, run_dir, memory, workers, node }, this.emit, look);
+    this.engine = new EngineDriver({ path, run_dir, memory, workers, node, origin: options.origin }, this.emit, look);
     const shipped = loadContainerNfs();
     const programs = new Programs(loadProcessNfs(), options.legacy_nfs, shipped);
     const archives = new ImageArchives(options.images, shipped);

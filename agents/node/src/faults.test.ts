@@ -48,7 +48,7 @@ async function engine(timing: HeartbeatTiming): Promise<Bench> {
   const log = eventLog();
   const found: Drift[] = [];
   const driver: EngineDriver = new EngineDriver(
-    { path: FAKE_ENGINE, run_dir, memory: 'auto', workers: 1, node: 'n1' },
+    { path: FAKE_ENGINE, run_dir, memory: 'auto', workers: 1, node: 'n1', origin: 'twin' },
     log.emit,
     () => found.push(...driver.drifts),
     timing,

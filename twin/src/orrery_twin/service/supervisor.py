@@ -104,7 +104,7 @@ class Supervised:
         except (OSError, CommandFailed) as error:
             return f"cannot be started: {error}"
         self.detail = None
-        self._hub.event(f"{self.kind}.started", self.subject, f"started as process {self._process.pid}")
+        self._hub.event(f"{self.kind}.started", self.subject, f"started (pid {self._process.pid} in the twin)")
         self._on_change()
         status = await self._process.wait()
         if status < 0:

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Origin } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { endAfterTest, eventLog, FAKE_ENGINE, scratchDirectory, until } from '../../testing/scratch.js';
 import { ENGINE_TRAITS, instance, linearChain, nodeSpec, splitChain } from '../../testing/specs.js';
@@ -20,15 +21,28 @@ const apply = (driver: EngineDriver, what = wiring()) =>
 
 const withFault = (fake: string) => wiring(nodeSpec({ instances: [instance('p.mon.0', { config: { fake } })] }));
 
-function setUp(run_dir = scratchDirectory(), path = FAKE_ENGINE) {
+function setUp(run_dir = scratchDirectory(), path = FAKE_ENGINE, origin: Origin = 'twin') {
   const log = eventLog();
   let changes = 0;
-  const driver = new EngineDriver({ path, run_dir, memory: 'auto', workers: 1, node: 'n1' }, log.emit, () => changes++);
+  const options = { path, run_dir, memory: 'auto', workers: 1, node: 'n1', origin } as const;
+  const driver = new EngineDriver(options, log.emit, () => changes++);
   endAfterTest(() => driver.view.pid);
   return { driver, log, run_dir, changes: () => changes };
 }
 
 describe('EngineDriver', () => {
+  it('says where a process id of its engine counts', async () => {
+    for (const [origin, where] of [
+      ['twin', /^Engine started in \d+ ms \(pid \d+ in the twin\)$/],
+      ['live', /^Engine started in \d+ ms \(pid \d+\)$/],
+    ] as const) {
+      const { driver, log } = setUp(scratchDirectory(), FAKE_ENGINE, origin);
+      await driver.start();
+      expect(log.events.find(({ event }) => event === 'engine.started')!.message).toMatch(where);
+      await driver.close(false);
+    }
+  });
+
   it('starts an engine and applies a graph', async () => {
     const { driver, log } = setUp();
     expect(driver.view.status).toBe('stopped');

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EngineAbility, EngineDescription, EngineStats, FlowImport } from '@orrery/contract';
+import type { EngineAbility, EngineDescription, EngineStats, FlowImport, Origin } from '@orrery/contract';
 import type { Emit } from '../../link/agent-event.js';
 import { backoffMs } from '../../platform/backoff.js';
 import { DetachedProcess } from '../../platform/detached-process.js';
@@ -28,6 +28,8 @@ export interface EngineOptions {
   memory: 'auto' | 'no-huge' | 'hugepages';
   workers: number;
   node: string;
+  /** Where a process id of the engine counts. */
+  origin: Origin;
 }
 
 /** `unresponsive`: its process is there but gives no sign of life. */
@@ -153,15 +155,20 @@ export class EngineDriver implements NfDriver {
     try {
       await this.connect(process, ADOPT_LIMIT_MS);
     } catch (error) {
-      this.emit('engine.unresponsive', this.options.node, `Engine ${process.pid} does not answer and is killed`, {
-        pid: process.pid,
-      });
+      this.emit(
+        'engine.unresponsive',
+        this.options.node,
+        `Engine (${this.named(process.pid)}) does not answer and is killed`,
+        {
+          pid: process.pid,
+        },
+      );
       process.kill();
       await process.ended;
       this.error = (error as Error).message;
       return false;
     }
-    this.emit('engine.adopted', this.options.node, `Engine ${process.pid} kept running and was adopted`, {
+    this.emit('engine.adopted', this.options.node, `Engine (${this.named(process.pid)}) kept running and was adopted`, {
       pid: process.pid,
     });
     return true;
@@ -189,7 +196,7 @@ export class EngineDriver implements NfDriver {
       this.attach(process);
       await this.connect(process, START_LIMIT_MS);
       const ms = Math.round(monotonicMs() - begin);
-      this.emit('engine.started', this.options.node, `Engine ${process.pid} started in ${ms} ms`, {
+      this.emit('engine.started', this.options.node, `Engine started in ${ms} ms (${this.named(process.pid)})`, {
         pid: process.pid,
         ms,
         memory: this.known?.memory ?? null,
@@ -342,13 +349,14 @@ export class EngineDriver implements NfDriver {
     while (process.alive) {
       if (this.leaving) throw new Error('the agent ends');
       if (monotonicMs() > deadline)
-        throw new Error(`engine ${process.pid} was not ready after ${limit_ms} ms: ${last}`);
+        throw new Error(`engine (${this.named(process.pid)}) was not ready after ${limit_ms} ms: ${last}`);
       try {
         const client = await EngineClient.connect(this.socketPath, (error) => this.onUnreachable(process, error));
         this.client = client;
         this.known = await client.describe();
         this.first = await client.stats();
-        if (this.known.pid !== process.pid) throw new Error(`the socket is served by process ${this.known.pid}`);
+        if (this.known.pid !== process.pid)
+          throw new Error(`the socket is served by another process, ${this.named(this.known.pid)}`);
         this.watch(process);
         this.set('running', null);
         if (process.adopted) this.crashes = 0;
@@ -375,12 +383,12 @@ export class EngineDriver implements NfDriver {
       socket.beat,
       {
         silent: () => {
-          this.emit('engine.unresponsive', node, `Engine ${pid} does not answer`, { pid });
+          this.emit('engine.unresponsive', node, `Engine (${this.named(pid)}) does not answer`, { pid });
           if (this.status === 'running') this.set('unresponsive', 'the engine does not answer');
         },
         back: (silent_ms) => {
           const after = `after ${(silent_ms / 1000).toFixed(1)} s`;
-          this.emit('engine.answers', node, `Engine ${pid} answers again ${after}`, { pid, silent_ms });
+          this.emit('engine.answers', node, `Engine (${this.named(pid)}) answers again ${after}`, { pid, silent_ms });
           if (this.status === 'unresponsive') this.set('running', null);
         },
         dead: () => {
@@ -417,11 +425,21 @@ export class EngineDriver implements NfDriver {
     // A dying engine closes its socket first; one that stays alive is hung.
     sleep(300).then(() => {
       if (!process.alive) return;
-      this.emit('engine.unresponsive', this.options.node, `${error.message}: engine ${process.pid} is ended`, {
-        pid: process.pid,
-      });
+      this.emit(
+        'engine.unresponsive',
+        this.options.node,
+        `${error.message}: engine (${this.named(process.pid)}) is ended`,
+        {
+          pid: process.pid,
+        },
+      );
       process.kill();
     });
+  }
+
+  /** The twin has process ids of its own, which nobody finds on the machine that it runs on. */
+  private named(pid: number): string {
+    return `pid ${pid}${this.options.origin === 'twin' ? ' in the twin' : ''}`;
   }
 
   private get serves(): boolean {
@@ -444,10 +462,15 @@ export class EngineDriver implements NfDriver {
       this.set('stopped', null);
       return;
     }
-    this.emit('engine.ended', this.options.node, `Engine ${process.pid} ended: ${how}; its flow state is lost`, {
-      pid: process.pid,
-      how,
-    });
+    this.emit(
+      'engine.ended',
+      this.options.node,
+      `Engine (${this.named(process.pid)}) ended: ${how}; its flow state is lost`,
+      {
+        pid: process.pid,
+        how,
+      },
+    );
     this.crashed(`engine ended: ${how}`);
   }
 

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { DIRECT_ATTRIBUTES, type DirectAttribute, type SwitchAbilities } from '@orrery/contract';
 import { z } from 'zod';
 import { PACKAGE_ROOT } from '../../package-root.js';
+import { exact, masked, range } from '../match-kinds.js';
 import { FabricProgram } from '../p4-fabric/fabric-program.js';
 import { P4Switch } from '../p4-fabric/p4-switch.js';
 import { ControlTracer } from '../p4-fabric/packet-tracer.js';
@@ -10,10 +11,6 @@ import type { RegisterReader } from '../p4-own/register-reader.js';
 import { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
 import type { SwitchDriverKind } from '../switch-driver.js';
 import { ProgrammableSwitch } from './programmable-switch.js';
-
-const masked = { kind: 'mask', negation: false } as const;
-const exact = { kind: 'exact', negation: false } as const;
-const range = { kind: 'range', negation: false } as const;
 
 /** Size of each table of `twin/p4/fabric.p4`. */
 const TABLE_ENTRIES = 16_384;

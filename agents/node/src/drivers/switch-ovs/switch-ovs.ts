@@ -1,12 +1,10 @@
 import { DIRECT_ATTRIBUTES, type SwitchAbilities } from '@orrery/contract';
 import { z } from 'zod';
+import { exact, masked } from '../match-kinds.js';
 import type { SwitchDriverKind } from '../switch-driver.js';
 import { HASHED_KEYS } from './flow-text.js';
 import { Ofctl } from './ofctl.js';
 import { OvsSwitch } from './ovs-switch.js';
-
-const masked = { kind: 'mask', negation: false } as const;
-const exact = { kind: 'exact', negation: false } as const;
 
 /** Entries for which a specification fits in a message of the server and is installed well within the time for a call. */
 export const OVS_ENTRIES = 16_384;

@@ -4,6 +4,7 @@ import { type ZoomBehavior, zoom, zoomIdentity } from 'd3-zoom';
 import type { Palette } from '../../shared/theme/palette.js';
 import { boxOf, drawFrame, type Frame, type LiveView, type Target } from './draw.js';
 import { contains, distanceToLine, extentOf, fitTransform, type Point } from './geometry.js';
+import { READABLE_SCALE } from './labels.js';
 import { nodeOf, type Scene } from './model.js';
 import { routeLinks } from './routing.js';
 
@@ -17,6 +18,8 @@ export interface ViewEvents {
 const CLICK_PX = 4;
 const LINK_SLACK_PX = 8;
 const MARGIN_PX = 32;
+/** Of a phone. */
+const NARROW_PX = 600;
 
 /** Topology on a canvas: redraws on changes, at most once per frame; zoom, pan, node dragging and hit testing. */
 export class CanvasView {
@@ -28,8 +31,10 @@ export class CanvasView {
   #frame: Frame;
   #places: Map<string, Point>;
   #scheduled = 0;
-  /** The whole network stays in view when the window is resized, until the user zooms or pans. */
+  /** The network stays in view when the window is resized, until the user zooms or pans. */
   #follows = true;
+  /** The user has asked for all of it, however small. */
+  #whole = false;
   #ended = new AbortController();
 
   constructor(
@@ -88,7 +93,7 @@ export class CanvasView {
   setScene(scene: Scene, places: Map<string, Point>): void {
     this.#places = places;
     this.#change({ scene, places, lines: routeLinks(scene, places) });
-    if (this.#follows) this.fit(0);
+    if (this.#follows) this.#fit(0);
   }
 
   set(change: Partial<Pick<Frame, 'overlay' | 'chainColor' | 'selected' | 'palette'>>): void {
@@ -104,13 +109,21 @@ export class CanvasView {
     });
   }
 
-  fit(durationMs = 120): void {
+  /** Shows the whole network. */
+  fit(): void {
+    this.#whole = true;
+    this.#fit(120);
+  }
+
+  /** The whole network, but for a narrow window, where its names could not be read: the middle of it, to be moved about. */
+  #fit(durationMs: number): void {
     const { scene, width, height } = this.#frame;
     const boxes = [...scene.nodes.values()].map(({ id, w, h }) => ({ ...this.#places.get(id)!, w, h }));
     const extent = extentOf(boxes);
     if (!extent || width === 0 || height === 0) return;
     this.#follows = true;
-    const { k, x, y } = fitTransform(extent, width, height, MARGIN_PX, 1.25);
+    const least = !this.#whole && width < NARROW_PX ? READABLE_SCALE : undefined;
+    const { k, x, y } = fitTransform(extent, width, height, MARGIN_PX, 1.25, least);
     this.#go(zoomIdentity.translate(x, y).scale(k), durationMs);
   }
 
@@ -190,7 +203,7 @@ export class CanvasView {
     this.#canvas.width = Math.round(width * ratio);
     this.#canvas.height = Math.round(height * ratio);
     this.#change({ width, height });
-    if (this.#follows) this.fit(0);
+    if (this.#follows) this.#fit(0);
     // Drawn immediately: waiting for the next frame would flicker.
     drawFrame(this.#context, this.#frame, ratio);
   }

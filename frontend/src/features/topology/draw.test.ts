@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import type { Palette } from '../../shared/theme/palette.js';
 import { drawFrame, type Frame } from './draw.js';
 import { fitted } from './labels.js';
-import { autoLayout, buildScene } from './model.js';
+import { autoLayout } from './layout.js';
+import { buildScene } from './model.js';
 
 interface Drawn {
   readonly text: string;

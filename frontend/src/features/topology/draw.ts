@@ -6,7 +6,7 @@ import { BOARD_HEADER_H, type BoardBox, slotWords } from './boards.js';
 import { type Box, curve, facingSide, offsetLine, type Point, placeOnSide } from './geometry.js';
 import { JOINT_PATH, type Joint, jointBox } from './joints.js';
 import { drawRow, drawWhole, fitted, fittedName, readableSize, setFont } from './labels.js';
-import { CHIP_H, CORE_LABEL_W, HEADER_H, rateKey, type Scene, type SceneNode } from './model.js';
+import { CHIP_H, CORE_LABEL_W, HEADER_H, rateKey, type Scene, type SceneNode, SWITCH_H } from './model.js';
 import type { Overlay, OverlayEdge } from './overlay.js';
 
 export type Target =
@@ -345,12 +345,19 @@ function drawBoard(context: CanvasRenderingContext2D, frame: Frame, board: Board
 }
 
 function drawSimple(context: CanvasRenderingContext2D, frame: Frame, node: SceneNode, at: Point): void {
-  const { palette } = frame;
   outline(context, frame, node, { ...at, w: node.w, h: node.h });
+  drawContents(context, frame, node, at);
+  drawTitle(context, frame, node, node.chips.length > 0 ? { x: at.x, y: at.y - (node.h - SWITCH_H) / 2 } : at);
+}
+
+/** Title and subtitle of a host or a switch, around a point. */
+function drawTitle(context: CanvasRenderingContext2D, frame: Frame, node: SceneNode, at: Point): void {
+  const { palette } = frame;
   const { k } = frame.transform;
-  const size = readableSize(13, node.h, k);
+  const height = Math.min(node.h, SWITCH_H);
+  const size = readableSize(13, height, k);
   if (size === null) return;
-  const small = readableSize(12, node.h - size - 4, k);
+  const small = readableSize(12, height - size - 4, k);
   context.textAlign = 'center';
   context.fillStyle = palette.text;
   setFont(context, size, 600);

@@ -9,7 +9,7 @@ import { StatusBadge } from '../../shared/ui/status-badge.js';
 import type { BoardBox } from './boards.js';
 import type { Target } from './draw.js';
 import { jointRateKey } from './joints.js';
-import { boardOf, chipOf, rateKey, type Scene } from './model.js';
+import { boardOf, type Chip, chipOf, rateKey, type Scene } from './model.js';
 import classes from './topology.module.css';
 
 type Row =
@@ -45,11 +45,7 @@ export function rowsOf(scene: Scene, text: string): Row[] {
     const hasBoard = boards.some((board) => match(`${board.title} ${board.id}`));
     if (match(title) || inside.length > 0 || hasBoard || found.length > 0)
       servers.push({ kind: 'item', target: { kind: kind === 'board' ? 'board' : 'node', id }, label: title, depth: 0 });
-    for (const chip of match(title) ? chips : inside) {
-      const target: Target = { kind: 'nf', id: chip.id };
-      const chain = chip.id.slice(0, -chip.label.length - 1);
-      servers.push({ kind: 'item', target, label: chip.label, of: chain, depth: 1, state: chip.state });
-    }
+    servers.push(...(match(title) ? chips : inside).map(chipRow));
     for (const { id: joint, kind: what } of found)
       servers.push({ kind: 'item', target: { kind: 'joint', id: joint }, label: what, of: joint, depth: 1 });
     for (const board of kind === 'board' ? [] : boards) {
@@ -58,12 +54,15 @@ export function rowsOf(scene: Scene, text: string): Row[] {
     }
   }
   group('Servers, NFs and boards', servers);
-  const plain = (kind: 'switch' | 'host'): Row[] =>
-    nodes
-      .filter((node) => node.kind === kind && match(`${node.title} ${node.subtitle}`))
-      .map(({ id, title }) => ({ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 }));
-  group('Switches', plain('switch'));
-  group('Hosts', plain('host'));
+  const withNfs = (kind: 'switch' | 'host'): Row[] =>
+    nodes.flatMap(({ id, title, subtitle, chips, ...node }): Row[] => {
+      const isFound = match(`${title} ${subtitle}`);
+      const inside = isFound ? chips : chips.filter((chip) => match(chip.id));
+      if (node.kind !== kind || (!isFound && inside.length === 0)) return [];
+      return [{ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 }, ...inside.map(chipRow)];
+    });
+  group('Switches', withNfs('switch'));
+  group('Hosts', withNfs('host'));
   group(
     'Links',
     [...scene.links.values()]
@@ -72,6 +71,11 @@ export function rowsOf(scene: Scene, text: string): Row[] {
       .map(({ id, ends }) => ({ kind: 'item', target: { kind: 'link', id }, label: ends, depth: 0 })),
   );
   return rows;
+}
+
+function chipRow({ id, label, state }: Chip): Row {
+  const chain = id.slice(0, -label.length - 1);
+  return { kind: 'item', target: { kind: 'nf', id }, label, of: chain, depth: 1, state };
 }
 
 function LinkFigure({ id }: { readonly id: string }) {

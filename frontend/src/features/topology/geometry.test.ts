@@ -79,6 +79,12 @@ describe('fitTransform', () => {
     expect(((extent.x0 + extent.x1) / 2) * k + x).toBeCloseTo(400);
   });
 
+  it('is as large as it must be to be read, around the middle', () => {
+    const { k, x, y } = fitTransform({ x0: -1000, y0: 0, x1: 1000, y1: 400 }, 400, 600, 32, 1.25, 0.45);
+    expect(k).toBe(0.45);
+    expect([0 * k + x, 200 * k + y]).toEqual([200, 300]);
+  });
+
   it('does not blow up a small network', () => {
     expect(fitTransform({ x0: 0, y0: 0, x1: 10, y1: 10 }, 800, 600, 32, 1.25).k).toBe(1.25);
   });

@@ -51,7 +51,9 @@ const CURVE_POINTS = 20;
 
 /** A smooth line that leaves and enters at right angles to the sides, as points. */
 export function curve(from: Point, fromSide: Side, to: Point, toSide: Side): Point[] {
-  const reach = Math.max(24, Math.hypot(to.x - from.x, to.y - from.y) * 0.4);
+  const across = fromSide === 'left' || fromSide === 'right' ? Math.abs(to.x - from.x) : Math.abs(to.y - from.y);
+  // No further than the middle between the sides, where it would bulge behind what is beside them.
+  const reach = Math.max(24, Math.min(Math.hypot(to.x - from.x, to.y - from.y) * 0.4, across * 0.6));
   const c1 = { x: from.x + NORMAL[fromSide].x * reach, y: from.y + NORMAL[fromSide].y * reach };
   const c2 = { x: to.x + NORMAL[toSide].x * reach, y: to.y + NORMAL[toSide].y * reach };
   return Array.from({ length: CURVE_POINTS + 1 }, (_, index) => {
@@ -109,17 +111,21 @@ export function extentOf(boxes: readonly Box[]): Extent | null {
   };
 }
 
-/** Scale and shift that show an extent in a window, never larger than `maxScale`. */
+/**
+ * Scale and shift that show an extent in a window, at a scale of at least `minScale` and at most `maxScale`; its middle where it
+ * does not fit.
+ */
 export function fitTransform(
   extent: Extent,
   width: number,
   height: number,
   margin: number,
   maxScale: number,
+  minScale = 0.05,
 ): { k: number; x: number; y: number } {
   const w = Math.max(1, extent.x1 - extent.x0);
   const h = Math.max(1, extent.y1 - extent.y0);
-  const k = Math.min(maxScale, Math.max(0.05, Math.min((width - 2 * margin) / w, (height - 2 * margin) / h)));
+  const k = Math.min(maxScale, Math.max(minScale, Math.min((width - 2 * margin) / w, (height - 2 * margin) / h)));
   return {
     k,
     x: width / 2 - (k * (extent.x0 + extent.x1)) / 2,

@@ -7,6 +7,9 @@ const LEAST_PX = 11;
 /** Between a name and a figure. */
 const GAP = 6;
 
+/** The smallest scale at which NFs, boards and nodes have their names. */
+export const READABLE_SCALE = 0.45;
+
 /**
  * Size of a text in a scene that is drawn at this scale: its own, or as much larger as it must be to be read. Null: that is
  * more than the height of its row.

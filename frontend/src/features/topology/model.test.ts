@@ -2,7 +2,8 @@ import { BoardNode, type Chain, type Infrastructure, type NfInstance, type Plan 
 import { describe, expect, it } from 'vitest';
 import { rowsOf } from './element-list.js';
 import { type Box, contains } from './geometry.js';
-import { autoLayout, buildScene, nodeOf, placesWith } from './model.js';
+import { autoLayout, placesWith } from './layout.js';
+import { buildScene, nodeOf } from './model.js';
 import { overlayOf } from './overlay.js';
 import { routeLinks } from './routing.js';
 import { runningJoints } from './running-joints.js';
@@ -78,6 +79,32 @@ describe('buildScene', () => {
       }
       for (const other of server.chips) if (other !== chip) expect(overlap(chip, other)).toBe(false);
     }
+  });
+
+  it('puts the NFs of a switch into its box, below its name', () => {
+    const onSwitch = (id: string) => ({ ...instance(id, 'fabric', 0), driver: 'switch' as const });
+    const scene = buildScene(network(2, 1), [onSwitch('web.fw.0'), onSwitch('web.nat.0'), onSwitch('web.mon.0')]);
+    const { w, h, chips } = scene.nodes.get('fabric')!;
+    expect(chips.map(({ label }) => label)).toEqual(['fw.0', 'mon.0', 'nat.0']);
+    expect(h).toBeGreaterThan(buildScene(network(2, 1), []).nodes.get('fabric')!.h);
+    for (const [i, chip] of chips.entries()) {
+      for (const [x, y] of [
+        [-1, -1],
+        [1, 1],
+      ] as const)
+        expect(contains({ x: 0, y: 0, w, h }, { x: chip.x + (x * chip.w) / 2, y: chip.y + (y * chip.h) / 2 })).toBe(
+          true,
+        );
+      for (const other of chips.slice(i + 1)) expect(overlap(chip, other)).toBe(false);
+    }
+    expect(nodeOf(scene, 'nf', 'web.fw.0')).toBe('fabric');
+    const rows = rowsOf(scene, '').map((row) => (row.kind === 'item' ? row.label : row.title));
+    const at = rows.indexOf('fabric');
+    expect(rows.slice(at, at + 4)).toEqual(['fabric', 'fw.0', 'mon.0', 'nat.0']);
+    expect(rowsOf(scene, 'mon.0').flatMap((row) => (row.kind === 'item' ? [row.label] : []))).toEqual([
+      'fabric',
+      'mon.0',
+    ]);
   });
 
   it('counts the cores without an instance', () => {

@@ -12,20 +12,19 @@ import { sampleKey } from '@orrery/contract/sample-keys';
 import { type ShownState, shownState } from '../../shared/chain/nf-state.js';
 import { DRIVER_TITLES } from '../../shared/switches/switch-text.js';
 import { type BoardBox, boardBoxes, boardsHeight } from './boards.js';
-import type { Point } from './geometry.js';
 import type { RunningJoint } from './running-joints.js';
 
 /** `board`: one whose ports hang on a switch; others are drawn in their servers. */
 export type NodeKind = 'server' | 'switch' | 'host' | 'board';
 
-/** An NF instance on a core or a board of its server; the box is relative to the server's centre. */
+/** An NF instance on a core or a board of its server, or on a switch; the box is relative to the node's centre. */
 export interface Chip {
   readonly id: string;
   readonly label: string;
   readonly instance: NfInstance;
   /** As it is shown. */
   readonly state: ShownState;
-  /** Absent: on a core. */
+  /** Absent: not in one. */
   readonly slot?: SlotRef;
   readonly x: number;
   readonly y: number;
@@ -59,6 +58,8 @@ export interface SceneNode {
 export interface SceneLink extends Pick<Link, 'id' | 'bandwidth_bps' | 'delay_us' | 'jitter_us' | 'loss'> {
   readonly a: string;
   readonly b: string;
+  /** At its two ends. */
+  readonly ports: { readonly a: string; readonly b: string };
   readonly origin: Origin;
 }
 
@@ -67,7 +68,7 @@ export interface Scene {
   readonly name: string;
   readonly nodes: ReadonlyMap<string, SceneNode>;
   readonly links: ReadonlyMap<string, SceneLink>;
-  /** The node in which it is drawn: its server, or a board at a switch. */
+  /** The node in which it is drawn: its server, a board at a switch, or a switch. */
   readonly serverOfInstance: ReadonlyMap<string, string>;
   /** The node in which it is drawn: its server, or itself at a switch. */
   readonly serverOfBoard: ReadonlyMap<string, string>;
@@ -83,9 +84,11 @@ const CHIP_GAP = 4;
 export const CORE_LABEL_W = 50;
 const PAD = 8;
 const IDLE_H = 20;
-const SWITCH_H = 44;
-const HOST_W = 132;
-const HOST_H = 44;
+/** Of a switch that runs no NF; of the part with its name. */
+export const SWITCH_H = 44;
+const SWITCH_CHIP_W = 166;
+export const HOST_W = 132;
+export const HOST_H = 44;
 
 /** `ids.0` of `demo.ids.0`: the colour shows the chain. */
 export function chipLabel(id: string): string {
@@ -197,6 +200,32 @@ function boardNode(
   };
 }
 
+/** A switch of at least that width, with the NFs that it runs below its name. */
+function switchBox(
+  least: number,
+  instances: readonly NfInstance[],
+  stateOf: (instance: NfInstance) => ShownState,
+): Pick<SceneNode, 'w' | 'h' | 'chips'> {
+  if (instances.length === 0) return { w: least, h: SWITCH_H, chips: [] };
+  const step = SWITCH_CHIP_W + CHIP_GAP;
+  const perRow = Math.max(1, Math.min(instances.length, Math.floor((least - 2 * PAD + CHIP_GAP) / step)));
+  const rows = Math.ceil(instances.length / perRow);
+  const h = SWITCH_H + rows * (CHIP_H + CHIP_GAP) + PAD / 2;
+  const chips = instances
+    .toSorted((a, b) => a.id.localeCompare(b.id))
+    .map((instance, place) => ({
+      id: instance.id,
+      label: chipLabel(instance.id),
+      instance,
+      state: stateOf(instance),
+      x: ((place % perRow) - (perRow - 1) / 2) * step,
+      y: -h / 2 + SWITCH_H + Math.floor(place / perRow) * (CHIP_H + CHIP_GAP) + CHIP_H / 2,
+      w: SWITCH_CHIP_W,
+      h: CHIP_H,
+    }));
+  return { w: Math.max(least, SWITCH_CHIP_W + 2 * PAD), h, chips };
+}
+
 export function buildScene(
   infrastructure: Infrastructure,
   instances: readonly NfInstance[],
@@ -238,9 +267,7 @@ export function buildScene(
       origin,
       role: null,
       addresses: [],
-      w: Math.min(900, Math.max(180, (degree.get(id) ?? 0) * 40)),
-      h: SWITCH_H,
-      chips: [],
+      ...switchBox(Math.min(900, Math.max(180, (degree.get(id) ?? 0) * 40)), byServer.get(id) ?? [], stateOf),
       rows: [],
       boards: [],
     });
@@ -266,7 +293,17 @@ export function buildScene(
     const ends = [nodes.get(a.node), nodes.get(b.node)];
     if (!ends[0] || !ends[1]) continue;
     const origin = ends.some((end) => end?.origin === 'twin') ? 'twin' : 'live';
-    links.set(id, { id, a: a.node, b: b.node, bandwidth_bps, delay_us, jitter_us, loss, origin });
+    links.set(id, {
+      id,
+      a: a.node,
+      b: b.node,
+      ports: { a: a.port, b: b.port },
+      bandwidth_bps,
+      delay_us,
+      jitter_us,
+      loss,
+      origin,
+    });
   }
   const maxBandwidth_bps = Math.max(1, ...infrastructure.links.map(({ bandwidth_bps }) => bandwidth_bps));
   const joints = new Map(running.flatMap((joint) => (nodes.has(joint.server) ? [[joint.id, joint] as const] : [])));
@@ -286,88 +323,4 @@ export function nodeOf(scene: Scene, kind: 'node' | 'nf' | 'board' | 'joint', id
 
 export function boardOf({ nodes, serverOfBoard }: Scene, id: string): BoardBox | undefined {
   return nodes.get(serverOfBoard.get(id) ?? '')?.boards.find((board) => board.id === id);
-}
-
-const GAP = 56;
-const HOSTS_IN_COLUMN = 16;
-const HOST_GAP = 24;
-
-/** Boxes in rows of `perRow`, the block's bottom middle at the origin. */
-function blockAbove(nodes: readonly SceneNode[], perRow: number, places: Map<string, Point>): number {
-  let bottom = 0;
-  let width = 0;
-  for (let start = 0; start < nodes.length; start += perRow) {
-    const row = nodes.slice(start, start + perRow);
-    const height = Math.max(...row.map(({ h }) => h));
-    const rowW = row.reduce((sum, { w }) => sum + w + GAP, -GAP);
-    width = Math.max(width, rowW);
-    let x = -rowW / 2;
-    for (const { id, w, h } of row) {
-      // Aligned at the bottom, so that their links to the switch are equally long.
-      places.set(id, { x: x + w / 2, y: bottom - h / 2 });
-      x += w + GAP;
-    }
-    bottom -= height + GAP;
-  }
-  return width;
-}
-
-/** Boxes in a row around the middle, with their tops at `y`. */
-function rowBelow(nodes: readonly SceneNode[], y: number, places: Map<string, Point>): number {
-  const width = nodes.reduce((sum, { w }) => sum + w + GAP, -GAP);
-  let x = -width / 2;
-  for (const { id, w, h } of nodes) {
-    places.set(id, { x: x + w / 2, y: y + h / 2 });
-    x += w + GAP;
-  }
-  return width;
-}
-
-function columnBeside(
-  nodes: readonly SceneNode[],
-  side: -1 | 1,
-  x: number,
-  y: number,
-  places: Map<string, Point>,
-): void {
-  for (const [index, { id, w, h }] of nodes.entries()) {
-    const column = Math.floor(index / HOSTS_IN_COLUMN);
-    const inColumn = Math.min(HOSTS_IN_COLUMN, nodes.length - column * HOSTS_IN_COLUMN);
-    const row = index % HOSTS_IN_COLUMN;
-    places.set(id, {
-      x: side * (x + w / 2 + column * (w + 40)),
-      y: y + (row - (inColumn - 1) / 2) * (h + HOST_GAP),
-    });
-  }
-}
-
-/** Servers on top, switches below, boards at switches below them, clients on the left, server hosts on the right. Deterministic. */
-export function autoLayout({ nodes }: Scene): Map<string, Point> {
-  const all = [...nodes.values()];
-  const servers = all.filter(({ kind }) => kind === 'server');
-  const boards = all.filter(({ kind }) => kind === 'board');
-  const switches = all.filter(({ kind }) => kind === 'switch');
-  const hosts = all.filter(({ kind }) => kind === 'host');
-  const places = new Map<string, Point>();
-  const perRow = Math.max(3, Math.ceil(Math.sqrt(servers.length * 2)));
-  const width = blockAbove(servers, perRow, places);
-  const switchY = 120;
-  const rows = [rowBelow(switches, switchY, places), rowBelow(boards, switchY + SWITCH_H + GAP, places)];
-  const clients = hosts.filter(({ role }) => role === 'client');
-  const others = hosts.filter(({ role }) => role !== 'client');
-  const hostsY = switchY + SWITCH_H / 2 + 20;
-  const tallest = Math.min(HOSTS_IN_COLUMN, Math.max(clients.length, others.length)) * (HOST_H + HOST_GAP);
-  // A column too tall for the space below the servers is placed next to them.
-  const beside = tallest / 2 > hostsY - GAP / 2;
-  const edge = Math.max(Math.max(...rows) / 2 + 110, beside ? width / 2 + GAP : Math.min(width / 2 - HOST_W / 2, 420));
-  columnBeside(clients, -1, edge, hostsY, places);
-  columnBeside(others, 1, edge, hostsY, places);
-  return places;
-}
-
-/** Positions from the layout, overridden by those that the user has set. */
-export function placesWith(scene: Scene, moved: ReadonlyMap<string, Point>): Map<string, Point> {
-  const places = autoLayout(scene);
-  for (const [id, point] of moved) if (places.has(id)) places.set(id, point);
-  return places;
 }

@@ -75,7 +75,9 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
                   </Link>,
                 ],
               ] as const)
-            : ([['Queue', <LiveRate key="queue" sampleKey={key('queue')} quantity="count" />]] as const)),
+            : instance.driver === 'switch'
+              ? []
+              : ([['Queue', <LiveRate key="queue" sampleKey={key('queue')} quantity="count" />]] as const)),
           originFact(instance.origin),
         ]}
       />

@@ -51,10 +51,15 @@ export function LinkList({ node, links, onSelect }: LinkListProps) {
   return (
     <DetailSection title={`Links (${links.length})`}>
       <ul className={classes.instances}>
-        {links.map(({ id, a, b, bandwidth_bps }) => (
+        {links.map(({ id, a, b, ports, bandwidth_bps }) => (
           <li key={id}>
             <button type="button" onClick={() => onSelect({ kind: 'link', id })}>
-              <span title={id}>to {a === node.id ? b : a}</span>
+              <span title={id}>
+                to {a === node.id ? b : a}{' '}
+                <span className="muted">
+                  {a === node.id ? ports.a : ports.b} – {a === node.id ? ports.b : ports.a}
+                </span>
+              </span>
               <span className="muted">{quantityText('bps', bandwidth_bps)}</span>
             </button>
           </li>

@@ -40,6 +40,7 @@ export function eventColumns(titleOf: (subject: string) => string): readonly Col
     {
       id: 'message',
       title: 'Message',
+      className: classes.message,
       control: true,
       value: eventText,
       cell: (event) => (

@@ -38,7 +38,7 @@ export function EventDetail({ id, loaded, onClose }: EventDetailProps) {
     <DetailPanel title={event ? EVENTS[event.type].title : 'Event'} label={`Event ${id}`} onClose={onClose}>
       {event ? (
         <>
-          <p className={classes.message}>{eventText(event)}</p>
+          <p className={classes.text}>{eventText(event)}</p>
           {ending?.log && <LogTail text={ending.log} />}
           <Facts
             items={[

@@ -14,7 +14,13 @@ import { deployQuestion } from '../../shared/plan/deploy-question.js';
 import { ConfirmDialog, type Question } from '../../shared/ui/confirm-dialog.js';
 import { whyNotDeployed } from './why-not-deployed.js';
 
-export function DeployPlan({ plan }: { readonly plan: Plan | undefined }) {
+interface DeployPlanProps {
+  readonly plan: Plan | undefined;
+  /** Plans with the same options; offered where something else has overtaken the plan. */
+  readonly again: () => void;
+}
+
+export function DeployPlan({ plan, again }: DeployPlanProps) {
   const { chain } = useEditorContext();
   const mayOperate = useMay('operator');
   const actions = useChainActions();
@@ -28,7 +34,7 @@ export function DeployPlan({ plan }: { readonly plan: Plan | undefined }) {
   const deploy = async () => {
     if (!plan) return;
     setBusy(true);
-    const operation = await actions.deploy({ plan_id: plan.id });
+    const operation = await actions.deploy({ plan_id: plan.id }, again);
     setBusy(false);
     if (operation) void navigate(`${chainPath(chain.id)}?panel=operation`);
   };

@@ -54,7 +54,7 @@ export function Component() {
           <Button component={Link} to={back} variant="default" leftSection={<IconArrowLeft size={14} aria-hidden />}>
             Editor
           </Button>
-          <DeployPlan plan={ready} />
+          <DeployPlan plan={ready} again={again} />
         </div>
       </header>
       <ConflictNotice />

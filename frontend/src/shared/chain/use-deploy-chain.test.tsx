@@ -1,6 +1,8 @@
+import { MantineProvider } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import type { Plan } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { renderHook, waitFor } from '@testing-library/react';
+import { render, renderHook, screen, waitFor } from '@testing-library/react';
 import type { ReactNode } from 'react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { deployQuestion } from '../plan/deploy-question.js';
@@ -67,6 +69,21 @@ describe('deploying a chain without its plan on the screen', () => {
     ]);
     asked[0]!.run();
     await waitFor(() => expect(attempts).toEqual([{ plan_id: 'pn-1' }]));
+  });
+
+  it('offers to plan again where something else was accepted while it asked, and asks about the new plan', async () => {
+    const show = vi.spyOn(notifications, 'show').mockReturnValue('');
+    const { plans, attempts, asked } = await deployed({ moved: ['web.fw.0-2'], refusals: 1 });
+    asked[0]!.run();
+    await waitFor(() => expect(show).toHaveBeenCalledOnce());
+    expect(attempts).toHaveLength(1);
+    render(<MantineProvider env="test">{show.mock.calls[0]![0].message}</MantineProvider>);
+    screen.getByRole('button', { name: 'Plan again' }).click();
+    await waitFor(() => expect(asked).toHaveLength(2));
+    expect(plans[1]).toBe(plans[0]);
+    asked[1]!.run();
+    await waitFor(() => expect(attempts).toEqual([{ plan_id: 'pn-1' }, { plan_id: 'pn-2' }]));
+    show.mockRestore();
   });
 
   it('asks nothing where nothing moves', async () => {

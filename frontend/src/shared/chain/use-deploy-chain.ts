@@ -2,11 +2,11 @@ import type { Plan } from '@orrery/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { useChainTitle } from '../api/chains.js';
-import { ApiError, call } from '../api/client.js';
+import { call } from '../api/client.js';
 import { deployQuestion } from '../plan/deploy-question.js';
 import type { Question } from '../ui/confirm-dialog.js';
 import { notifyError } from '../ui/notify.js';
-import { CHANGED_BY_DEPLOYING, useChainActions } from './use-chain-actions.js';
+import { CHANGED_BY_DEPLOYING, isOvertaken, useChainActions } from './use-chain-actions.js';
 
 /** Attempts while other changes are accepted between a plan and its deployment. */
 const MOST_PLANS = 3;
@@ -21,19 +21,26 @@ export function useDeployChain(ask: (question: Question) => void): (chainId: str
   const titleOf = useChainTitle();
   return useCallback(
     async (chainId: string) => {
-      try {
-        for (let attempt = 1; ; attempt++) {
-          const body = { chains: [{ chain_id: chainId }] };
-          const plan = await call('createPlan', { body }, { idempotencyKey: crypto.randomUUID() });
-          const asked = plan.feasible ? deployQuestion(plan, titleOf) : null;
-          if (asked) return ask({ ...asked, run: () => void deploy({ plan_id: plan.id }) });
-          if (await accepted(plan, attempt === MOST_PLANS)) return;
+      const plan = async (): Promise<void> => {
+        try {
+          for (let attempt = 1; ; attempt++) {
+            const body = { chains: [{ chain_id: chainId }] };
+            const made = await call('createPlan', { body }, { idempotencyKey: crypto.randomUUID() });
+            const asked = made.feasible ? deployQuestion(made, titleOf) : null;
+            if (asked) return ask({ ...asked, run: () => void deploy({ plan_id: made.id }, () => void plan()) });
+            if (await accepted(made, attempt === MOST_PLANS)) return;
+          }
+        } catch (error) {
+          notifyError(
+            'Not deployed',
+            error,
+            isOvertaken(error) ? { label: 'Plan again', run: () => void plan() } : undefined,
+          );
+        } finally {
+          for (const key of CHANGED_BY_DEPLOYING) void queries.invalidateQueries({ queryKey: [key] });
         }
-      } catch (error) {
-        notifyError('Not deployed', error);
-      } finally {
-        for (const key of CHANGED_BY_DEPLOYING) void queries.invalidateQueries({ queryKey: [key] });
-      }
+      };
+      await plan();
     },
     [ask, deploy, queries, titleOf],
   );
@@ -45,8 +52,7 @@ async function accepted({ id }: Plan, isLast: boolean): Promise<boolean> {
     await call('createDeployment', { body: { plan_id: id } }, { idempotencyKey: crypto.randomUUID() });
     return true;
   } catch (error) {
-    const isStale = error instanceof ApiError && error.errors.some(({ code }) => code === 'stale-plan');
-    if (!isStale || isLast) throw error;
+    if (!isOvertaken(error) || isLast) throw error;
     return false;
   }
 }

@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { ApiError } from '../api/client.js';
 import { FieldErrors } from './states.js';
@@ -22,10 +23,18 @@ export function withdraw(id: string): void {
   notifications.hide(id);
 }
 
-/** What failed, in the server's words; stays until it is closed. */
-export function notifyError(title: string, error: unknown): void {
+/** What can be done about what failed. */
+export interface Remedy {
+  readonly label: string;
+  readonly run: () => void;
+}
+
+/** What failed, in the server's words, and what can be done about it; stays until it is closed. */
+export function notifyError(title: string, error: unknown, remedy?: Remedy): void {
   const detail = error instanceof ApiError ? error.message : String((error as Error)?.message ?? error);
+  const id = crypto.randomUUID();
   notifications.show({
+    id,
     title,
     color: 'red',
     autoClose: false,
@@ -34,6 +43,21 @@ export function notifyError(title: string, error: unknown): void {
       <>
         {detail}
         <FieldErrors error={error} />
+        {remedy && (
+          <div>
+            <Button
+              size="compact-xs"
+              variant="default"
+              mt={6}
+              onClick={() => {
+                withdraw(id);
+                remedy.run();
+              }}
+            >
+              {remedy.label}
+            </Button>
+          </div>
+        )}
       </>
     ),
   });

@@ -31,6 +31,13 @@ export const SwitchState = z.strictObject({
     })
     .nullable()
     .describe('null: nothing planned yet'),
+  changing: z
+    .string()
+    .max(300)
+    .optional()
+    .describe(
+      'while its driver changes: what is waited for. What its agent tells is then of the earlier driver, and left out',
+    ),
   observed: ObservedSwitch.nullable().describe('null: no report yet'),
   counted_ms: TimestampMs.nullable().describe('when its entry counters were last read; null: not yet'),
 });

@@ -168,12 +168,21 @@ describe('a change of the driver of a switch', () => {
     const { id } = await change('p4');
     await stepIs(id, ({ detail }) => detail?.includes('still runs the driver ovs') ?? false);
     await until('the chain is degraded', async () => (await deployment()).state === 'degraded');
+    const shown = () => server.api.call('getSwitch', { params: { id: LEAF!.id } });
+    // What its agent tells is of the driver that it still runs.
+    expect(await shown()).toMatchObject({
+      description: { driver: 'ovs' },
+      changing: 'still runs the driver ovs, not p4',
+      observed: null,
+      counted_ms: null,
+    });
     await server.api.call('cancelOperation', { params: { id } });
     const told = () => server.scratch.toldTwin('PUT /spec').map(({ body }) => body.infrastructure?.switches[0]?.driver);
     await until('the twin is told to give it back', () => told().slice(-2).join() === 'p4,ovs');
     // It runs ovs and says so, as it did before the twin began: the twin is still about p4.
     leaf.reach();
     const still = 'the twin is still changing its driver to ovs';
+    expect(await shown()).toMatchObject({ description: { driver: 'ovs' }, changing: still, observed: null });
     await until('the reason is told', async () => (await deployment()).reason?.includes(still) ?? false, IN_TIME);
     expect((await server.operation(id)).state).toBe('ROLLING_BACK');
     leaf.hold = true;
@@ -188,6 +197,8 @@ describe('a change of the driver of a switch', () => {
     expect((await server.operation(id)).state).toBe('ROLLING_BACK');
     leaf.hold = false;
     leaf.reach();
+    await until('its report is shown again', async () => (await shown()).observed !== null);
+    expect(await shown()).not.toHaveProperty('changing');
     expect(await server.finished(id)).toMatchObject({ state: 'ROLLED_BACK' });
     await until('the chain runs', async () => (await deployment()).state === 'running');
   });

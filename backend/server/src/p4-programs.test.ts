@@ -338,7 +338,7 @@ describe('a switch with a program of its own', () => {
     await server.bringUp(rackWith('l2-switch'));
     const tor = server.switches.get('lab')!;
     tor.observed = { ...tor.observed, ports: [{ name: 'p1', number: 7, up: true }] };
-    tor.reach();
+    await tor.rebuild('p4');
     await until(
       'the number of its port is known',
       async () => (await api.call('getSwitch', lab)).observed?.ports.length,

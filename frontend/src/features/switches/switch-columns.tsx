@@ -26,6 +26,7 @@ export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
       return (
         <>
           <StatusBadge state={text} status={status} />
+          {each.changing && <span className={classes.small}>{each.changing}</span>}
           {each.observed?.error && <span className={classes.small}>{each.observed.error}</span>}
         </>
       );

@@ -3,8 +3,12 @@ import { countText } from '../format/number.js';
 import type { Status } from '../ui/status-badge.js';
 
 /** State of a switch: as last reported, while its agent is connected. */
-export function switchHealth({ connected, description, observed }: SwitchState): { status: Status; text: string } {
+export function switchHealth({ connected, description, changing, observed }: SwitchState): {
+  status: Status;
+  text: string;
+} {
   if (!description) return { status: 'idle', text: 'never connected' };
+  if (changing !== undefined) return { status: 'working', text: 'changing driver' };
   if (!connected) return { status: 'failed', text: 'disconnected' };
   if (observed?.state === 'failed') return { status: 'failed', text: 'failed' };
   if (observed?.state === 'progressing') return { status: 'working', text: 'updating' };

@@ -32,9 +32,9 @@ export class SwitchesController {
 
   @Route('listSwitchRules')
   rules(@Input() { params, query }: RouteInput<'listSwitchRules'>, @Res({ passthrough: true }) reply: FastifyReply) {
-    const { id } = this.node(params.id);
-    const spec = this.control.specOf(id);
-    const rules = spec ? ruleStates(spec, this.control.rules, this.counters(id)) : [];
+    const node = this.node(params.id);
+    const spec = this.control.specOf(node.id);
+    const rules = spec ? ruleStates(spec, this.control.rules, this.counters(node)) : [];
     return pageOf(rules, query, ({ rule_id }) => rule_id, reply);
   }
 
@@ -43,9 +43,9 @@ export class SwitchesController {
     @Input() { params, query }: RouteInput<'listSwitchEntries'>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const { id } = this.node(params.id);
-    const spec = this.control.specOf(id);
-    const entries = spec ? entryStates(spec, this.control.rules, this.counters(id)) : [];
+    const node = this.node(params.id);
+    const spec = this.control.specOf(node.id);
+    const entries = spec ? entryStates(spec, this.control.rules, this.counters(node)) : [];
     const chosen = entries.filter(
       ({ table, chain_id, rule_id }) =>
         (!query.table || table === query.table) &&
@@ -76,9 +76,10 @@ export class SwitchesController {
     );
   }
 
-  /** Null while the switch is not connected: they are out of date. */
-  private counters(id: string): SwitchSamples | null {
-    return this.fleet.isConnected(id) ? this.telemetry.switchCounters(id) : null;
+  /** Null while the switch is not connected, or still has its driver of before: they are out of date. */
+  private counters(node: SwitchNode): SwitchSamples | null {
+    const isCurrent = this.fleet.isConnected(node.id) && this.control.lackOf(node) === null;
+    return isCurrent ? this.telemetry.switchCounters(node.id) : null;
   }
 
   private get nodes(): readonly SwitchNode[] {
@@ -95,6 +96,7 @@ export class SwitchesController {
     const { id, origin, program } = node;
     const spec = this.control.specOf(id);
     const description = this.fleet.switchDescription(id);
+    const changing = this.control.lackOf(node);
     return {
       id,
       origin,
@@ -102,8 +104,9 @@ export class SwitchesController {
       connected: this.fleet.isConnected(id),
       description,
       planned: spec && plannedOf(spec, node, description),
-      observed: this.fleet.observedSwitch(id),
-      counted_ms: this.telemetry.switchCounters(id)?.t_ms ?? null,
+      ...(changing !== null && { changing }),
+      observed: changing === null ? this.fleet.observedSwitch(id) : null,
+      counted_ms: (changing === null && this.telemetry.switchCounters(id)?.t_ms) || null,
     };
   }
 }

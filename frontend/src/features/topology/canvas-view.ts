@@ -19,7 +19,7 @@ const CLICK_PX = 4;
 const LINK_SLACK_PX = 8;
 const MARGIN_PX = 32;
 /** Of a phone. */
-const NARROW_PX = 600;
+const NARROW_PX = 480;
 
 /** Topology on a canvas: redraws on changes, at most once per frame; zoom, pan, node dragging and hit testing. */
 export class CanvasView {

@@ -110,6 +110,9 @@ export const ObservedBoard = z.strictObject({
 });
 export type ObservedBoard = z.infer<typeof ObservedBoard>;
 
+/** Reasons of drops of an instance in a slot at a switch, beside those of its module. */
+export const SLOT_DROPS = { noHop: 'no-hop', dropped: 'slot-dropped' } as const;
+
 /** Counters since the agent first read the board, over power failures. Board time is cycles / clock, never wall-clock time. */
 export const BoardSample = z.strictObject({
   board: Name,
@@ -129,6 +132,10 @@ export const BoardSample = z.strictObject({
       bytes_out: z.int().min(0),
       lost: z.int().min(0).describe('dropped by the slot or its ports, or lost with the power of the board'),
       bypassed: z.int().min(0),
+      no_hop: z
+        .int()
+        .min(0)
+        .describe('dropped by the shell, which has no next hop for their class; in `frames_out` or `bypassed`, too'),
     }),
   ),
 });

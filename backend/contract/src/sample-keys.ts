@@ -53,7 +53,12 @@ export const SAMPLE_METRICS = {
   scheduler: { pps, bps, cpu, polling: { unit: 'share', label: 'CPU spent on empty queues, share of one core' } },
   node: { cpu },
   board: { slowdown: { unit: 'ratio', label: 'Slowdown compared with real hardware' }, cpu },
-  slot: { pps, bps, lost_pps: { unit: 'pps', label: 'Lost frames' } },
+  slot: {
+    pps,
+    bps,
+    lost_pps: { unit: 'pps', label: 'Lost frames' },
+    no_hop_pps: { unit: 'pps', label: 'Frames dropped without a next hop' },
+  },
   link: {
     a_to_b_bps: { unit: 'bps', label: 'Bit rate, first end to second' },
     b_to_a_bps: { unit: 'bps', label: 'Bit rate, second end to first' },

@@ -36,6 +36,9 @@ export interface Packet {
 
 export const NODE_MAC = '02:00:00:00:00:01';
 
+/** Of thousands of packets. */
+const MOST_OUTPUT_BYTES = 16 << 20;
+
 let labs = 0;
 let calls = 0;
 
@@ -124,7 +127,7 @@ export class Lab {
     const flags = Object.entries({ iface: 'p0', ...options }).flatMap(([flag, value]) => [`--${flag}`, String(value)]);
     const packets = ['ip', 'netns', 'exec', this.outside, '/usr/bin/python3', PACKETS, ...flags];
     const [command, ...args] = [...this.sandbox, ...packets];
-    const { stdout } = await run(command!, args);
+    const { stdout } = await run(command!, args, { maxBuffer: MOST_OUTPUT_BYTES });
     return JSON.parse(stdout) as Packet[];
   }
 

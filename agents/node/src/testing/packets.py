@@ -65,6 +65,7 @@ def main() -> None:
     """Run until `--expect` packets arrive or the time is up."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--iface", required=True)
+    parser.add_argument("--out-iface", help="where packets come out; absent: where they are sent")
     parser.add_argument("--hop", type=int, required=True)
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--expect", type=int, required=True)
@@ -81,6 +82,11 @@ def main() -> None:
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     raw.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)
     raw.bind((arguments.iface, ETH_P_ALL))
+    out = raw
+    if arguments.out_iface:
+        out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        out.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)
+        out.bind((arguments.out_iface, ETH_P_ALL))
     interval = 1 / arguments.rate if arguments.rate else 0
     found: list[dict[str, object]] = []
     sent, due = 0, time.monotonic()
@@ -91,9 +97,9 @@ def main() -> None:
             sent, due = sent + 1, due + interval
             deadline = time.monotonic() + arguments.seconds
         until = due if sent < arguments.count else deadline
-        raw.settimeout(max(0.0001, until - time.monotonic()))
+        out.settimeout(max(0.0001, until - time.monotonic()))
         try:
-            frame, address = raw.recvfrom(2048)
+            frame, address = out.recvfrom(2048)
         except TimeoutError:
             continue
         if address[2] != socket.PACKET_OUTGOING and (packet := describe(frame)):

@@ -115,6 +115,16 @@ describe('Boards', () => {
     ]);
   });
 
+  it('shows what a slot at a switch drops for want of a next hop, which one beside an engine never does', async () => {
+    show('viewer');
+    expect(screen.queryByRole('columnheader', { name: /No next hop/ })).toBeNull();
+    cleanup();
+    show('viewer', { ...board, switches: ['leaf-1'] });
+    expect(screen.getByRole('columnheader', { name: /No next hop/ })).toBeTruthy();
+    await act(async () => live.addSamples([{ key: 'slot/board-1.0/no_hop_pps', value: 37, t_ms: 3, origin: 'twin' }]));
+    await waitFor(() => expect(screen.getByRole('row', { name: /slot 0/ }).textContent).toContain('37'));
+  });
+
   it('says how slow an emulated board runs only while packets go through it', async () => {
     const put = (key: string, value: number, t_ms: number) =>
       act(async () => live.addSamples([{ key, value, t_ms, origin: 'twin' }]));

@@ -33,6 +33,15 @@ export function isSeen({ state, slots }: Accelerator): boolean {
 const keyOf = (board: Accelerator, { slot }: Slot, metric: SampleMetric<'slot'>) =>
   sampleKey('slot', { board: board.id, slot }, metric);
 
+/** Beside an engine, which chooses the next hop itself, a slot has no such frames. */
+const noHopOf = (board: Accelerator): Column<Slot> => ({
+  id: 'no-hop',
+  title: 'No next hop',
+  number: true,
+  sampleKey: (slot) => keyOf(board, slot, 'no_hop_pps'),
+  cell: (slot) => <LiveRate sampleKey={keyOf(board, slot, 'no_hop_pps')} quantity="pps" />,
+});
+
 function columnsOf(board: Accelerator, titleOf: ChainTitle): readonly Column<Slot>[] {
   return [
     { id: 'slot', title: 'Slot', className: classes.nowrap, value: ({ slot }) => `slot ${slot}` },
@@ -94,6 +103,7 @@ function columnsOf(board: Accelerator, titleOf: ChainTitle): readonly Column<Slo
       sampleKey: (slot) => keyOf(board, slot, 'lost_pps'),
       cell: (slot) => <LiveRate sampleKey={keyOf(board, slot, 'lost_pps')} quantity="pps" />,
     },
+    ...(board.switches.length > 0 ? [noHopOf(board)] : []),
     {
       id: 'reserved',
       title: 'Reserved',

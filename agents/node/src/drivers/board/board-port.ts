@@ -44,6 +44,8 @@ export interface SlotCounters {
   /** By the slot's policy, and by its ports. */
   dropped: number;
   bypassed: number;
+  /** Dropped by the shell, which has no next hop for them; they count as out or bypassed, too. */
+  no_hop: number;
   /** Frames waiting for the slot to accept them. */
   held: number;
 }

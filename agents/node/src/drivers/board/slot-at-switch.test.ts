@@ -91,6 +91,16 @@ describe('a slot at a switch', () => {
     expect(driver.figures[0]).toMatchObject({ packets_in: 12, packets_out: 0, drops: { 'slot-dropped': 12 } });
   });
 
+  it('does not count as passed on what its shell dropped for want of a next hop', async () => {
+    const { board, driver, running } = await setUp();
+    await driver.realize({ ...none, deploy: [firewall()] });
+    await running();
+    await until('figures', () => driver.figures.length === 1);
+    board.noHop = 4;
+    await until('the drops', () => driver.figures[0]?.drops['no-hop'] === 4);
+    expect(driver.samples).toMatchObject([{ slots: [{ no_hop: 4 }, {}] }]);
+  });
+
   it('refuses for good what its shell cannot do, and an instance that is meant to stand beside an engine', async () => {
     const { driver } = await setUp();
     const exits = firewall({ outputs: [output('p.e1', { kind: 'exit', exit_id: 'p.exit' })] });

@@ -9,6 +9,7 @@ const counters = (frames: number, dropped: number) => ({
   bytes_out: 60 * frames,
   dropped,
   bypassed: 0,
+  no_hop: 0,
   held: 0,
 });
 

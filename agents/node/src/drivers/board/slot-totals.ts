@@ -3,7 +3,15 @@ import type { SlotCounters } from './board-port.js';
 export type SlotTotal = Omit<SlotCounters, 'held'>;
 type Readings = readonly { readonly slot: number; readonly counters: SlotCounters }[];
 
-const NONE: SlotTotal = { frames_in: 0, frames_out: 0, bytes_in: 0, bytes_out: 0, dropped: 0, bypassed: 0 };
+const NONE: SlotTotal = {
+  frames_in: 0,
+  frames_out: 0,
+  bytes_in: 0,
+  bytes_out: 0,
+  dropped: 0,
+  bypassed: 0,
+  no_hop: 0,
+};
 const NAMES = Object.keys(NONE) as (keyof SlotTotal)[];
 
 /** Counters of slots that never restart: a power failure sets the board's own to zero. */
@@ -27,12 +35,12 @@ export class SlotTotals {
 
   /**
    * The first reading after a power failure. `lost`: frames by slot that the board has lost since the reading before,
-   * those that it dropped after the failure included.
+   * those that it dropped after the failure included, also for want of a next hop.
    */
   restart(slots: Readings, lost: readonly number[]): void {
     for (const { slot, counters } of slots) {
       const before = this.of(slot);
-      const unknown = Math.max(0, (lost[slot] ?? 0) - counters.dropped);
+      const unknown = Math.max(0, (lost[slot] ?? 0) - counters.dropped - counters.no_hop);
       this.carried.set(slot, { ...before, dropped: before.dropped + unknown });
     }
     this.read(slots);

@@ -5,6 +5,7 @@ import {
   type InstanceSpec,
   type LoadResult,
   type ObservedSlot,
+  SLOT_DROPS,
   SLOT_ENDS,
   slotPort,
 } from '@orrery/contract';
@@ -48,7 +49,7 @@ export interface SlotHost {
 export type BoardEmit = <T extends BoardAgentEventType>(event: T, message: string, data: AgentEventData<T>) => void;
 
 type SlotSample = BoardSample['slots'][number];
-type CountOf = 'frames_in' | 'frames_out' | 'bytes_in' | 'bytes_out' | 'lost' | 'bypassed';
+type CountOf = 'frames_in' | 'frames_out' | 'bytes_in' | 'bytes_out' | 'lost' | 'bypassed' | 'no_hop';
 
 type Goal = { kind: 'run'; target: SlotTarget } | { kind: 'empty' } | { kind: 'leave' };
 
@@ -92,7 +93,7 @@ export class Slot {
     /** Its ports hang on a switch, so the ends are the board's own. */
     readonly atSwitch = false,
   ) {
-    this.drops = new DropCounters(slot, host, atSwitch);
+    this.drops = new DropCounters(slot, host);
     this.losses = this.noLosses();
   }
 
@@ -115,7 +116,7 @@ export class Slot {
     if (!same) {
       this.wasUp = false;
       this.endSession();
-      this.drops = new DropCounters(this.slot, this.host, this.atSwitch);
+      this.drops = new DropCounters(this.slot, this.host);
       this.origin = null;
       this.losses = this.noLosses();
       this.ipv6RowsLeftOut = 0;
@@ -218,14 +219,17 @@ export class Slot {
     if (!this.atSwitch || !this.target || !now) return null;
     this.origin ??= now;
     const since = (name: CountOf) => Math.max(0, now[name] - this.origin![name]);
-    const lost = since('lost');
+    const [lost, noHop] = [since('lost'), since('no_hop')];
     return {
       instance_id: this.target.instance.id,
       packets_in: since('frames_in') + since('bypassed') + lost,
-      packets_out: since('frames_out') + since('bypassed'),
+      packets_out: Math.max(0, since('frames_out') + since('bypassed') - noHop),
       bytes_in: since('bytes_in'),
       bytes_out: since('bytes_out'),
-      drops: lost > 0 ? { 'slot-dropped': lost } : {},
+      drops: {
+        ...(lost > 0 && { [SLOT_DROPS.dropped]: lost }),
+        ...(noHop > 0 && { [SLOT_DROPS.noHop]: noHop }),
+      },
       cpu_share: 0,
       latency_ns: [],
       queue_depth: this.status?.counters.held ?? 0,

@@ -50,6 +50,7 @@ export class FakeBoardd {
   powered_ms = 0;
   /** Frames that each slot's port could not take, since power-on. */
   kernelDrops = 0;
+  noHop = 0;
   private awake: Promise<void> = Promise.resolve();
   private servers: Server[] = [];
   private readonly sockets = new Set<Socket>();
@@ -209,7 +210,10 @@ export class FakeBoardd {
         state,
         module: model && { name: `nf_${model.module.replaceAll('-', '_')}`, uuid: uuidOf(model.module) },
         load: state === 'loading' ? { kind: this.last!.kind, bytes: 500, bytes_total: 1000, policy: 'hold' } : null,
-        counters: { frames_in: 7, frames_out: 6, bytes_in: 70, bytes_out: 60, dropped: 1, bypassed: 0, held: 0 },
+        counters: {
+          ...{ frames_in: 7, frames_out: 6, bytes_in: 70, bytes_out: 60, dropped: 1, bypassed: 0, held: 0 },
+          no_hop: this.noHop,
+        },
         error,
       })),
       ports: this.slots.map((_, slot) => ({ slot, drops: { kernel: this.kernelDrops } })),

@@ -68,8 +68,16 @@ export class RealBoardd {
   }
 
   writeImage(name: string, module: string, slot = 0): string {
+    return this.write(name, ['--module', hardwareName(module), '--slot', String(slot)]);
+  }
+
+  /** Of the whole board: by slot, null for an empty one. */
+  writeFullImage(name: string, modules: readonly (string | null)[]): string {
+    return this.write(name, ['--full', ...modules.flatMap((it) => ['--module', it === null ? '-' : hardwareName(it)])]);
+  }
+
+  private write(name: string, what: readonly string[]): string {
     const path = join(this.directory, name);
-    const what = ['--module', hardwareName(module), '--slot', String(slot)];
     this.bitgen(
       '--profile',
       this.profile,

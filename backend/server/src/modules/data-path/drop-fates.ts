@@ -1,4 +1,4 @@
-import type { GraphNode, NfDescriptor } from '@orrery/contract';
+import { type GraphNode, type NfDescriptor, SLOT_DROPS } from '@orrery/contract';
 
 /**
  * What a drop means. `refused`: as configured. `lost`: a packet is lost there. `missing`: a merge gave up a packet because a copy
@@ -11,6 +11,8 @@ export type DropFate = 'refused' | 'lost' | 'missing' | 'announced' | 'none';
 const NO_EDGE = 'no_match';
 /** Reason of the queue in front of an NF, or of a task: what waits there nobody has seen yet. */
 export const QUEUE_FULL = 'queue_full';
+/** Drops of which the NF knows nothing, so they are none of its refusals. */
+const AROUND_NF: ReadonlySet<string> = new Set([QUEUE_FULL, ...Object.values(SLOT_DROPS)]);
 
 /** Drops of a merge by what they mean; any other is a merged packet that is lost. */
 const OF_MERGE: Readonly<Record<string, DropFate>> = {
@@ -38,7 +40,7 @@ export function fateOf(
 ): DropFate {
   if (reason === NO_EDGE) return 'refused';
   if (node.kind === 'merge') return OF_MERGE[reason] ?? 'lost';
-  if (node.kind !== 'nf' || reason === QUEUE_FULL) return 'lost';
+  if (node.kind !== 'nf' || AROUND_NF.has(reason)) return 'lost';
   const refused = refusesOf(node.nf ?? '');
   if (refused === null) return 'none';
   return refused.includes(reason) ? 'refused' : 'lost';

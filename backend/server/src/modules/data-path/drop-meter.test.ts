@@ -65,6 +65,27 @@ it('tells what a merge misses from what it loses, and leaves out copies that are
   ]);
 });
 
+it('takes what a slot drops around its NF for lost, also of an NF that does not say what it refuses', () => {
+  const drops = { a: { denied: 30, 'no-hop': 8, 'slot-dropped': 2 }, before: { denied: 5, 'no-hop': 7 } };
+  const found = after({}, drops);
+  expect(found.lost).toEqual([
+    ['a', 10, 'no-hop'],
+    ['before', 7, 'no-hop'],
+  ]);
+  expect(found.refused).toBe(35);
+  const meter = new DropMeter(() => null);
+  meter.follow(plan);
+  for (const [nowMs, noHop] of [
+    [0, 0],
+    [1000, 9],
+  ] as const)
+    meter.take(
+      () => ({ instances: [{ instance_id: 'a', drops: { 'no-hop': noHop, denied: noHop } }], modules: [] }),
+      nowMs,
+    );
+  expect(meter.lost('c', 0, 1000)).toMatchObject([{ packets: 9, reason: 'no-hop' }]);
+});
+
 it('counts from zero after a restart, and not what was dropped before it was first read', () => {
   expect(after({ q: { queue_full: 50 } }, { q: { queue_full: 60 } }, { q: { queue_full: 5 } }).lost).toEqual([
     ['q', 15, 'queue_full'],

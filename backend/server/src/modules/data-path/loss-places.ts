@@ -1,3 +1,4 @@
+import { SLOT_DROPS } from '@orrery/contract';
 import { QUEUE_FULL } from './drop-fates.js';
 import type { DropMeter, LostAt } from './drop-meter.js';
 import { LONG_S, type LossPlace } from './loss.js';
@@ -76,6 +77,8 @@ function nodePlace({ node, packets, reason }: LostAt, { whyFull }: Parts): Candi
   if (node.kind === 'queue' && reason === QUEUE_FULL)
     return { id, what: `queue ${id} is full: ${whyFull(id)}`, packets };
   if (reason === QUEUE_FULL) return { id, what: `the queue of ${labelOf(node)} is full`, packets };
+  if (reason === SLOT_DROPS.noHop)
+    return { id, what: `the slot of ${labelOf(node)} has no next hop for packets`, packets };
   return { id, what: `${labelOf(node)} drops packets (${reason})`, packets };
 }
 

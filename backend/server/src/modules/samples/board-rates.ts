@@ -25,6 +25,7 @@ export class BoardRates {
         put('pps', now.frames_in - was.frames_in);
         put('bps', 8 * (now.bytes_in - was.bytes_in));
         put('lost_pps', Math.max(0, now.lost - was.lost));
+        put('no_hop_pps', Math.max(0, now.no_hop - was.no_hop));
       }
     }
     for (const { board, slots } of boards)

@@ -43,7 +43,18 @@ describe('the rates of slots', () => {
     cycles: 0,
     slowdown: 9,
     cpu_share: null,
-    slots: [{ slot: 1, frames_in: frames, frames_out: 0, bytes_in: 100 * frames, bytes_out: 0, lost: 2, bypassed: 0 }],
+    slots: [
+      {
+        slot: 1,
+        frames_in: frames,
+        frames_out: 0,
+        bytes_in: 100 * frames,
+        bytes_out: 0,
+        lost: 2,
+        bypassed: 0,
+        no_hop: frames / 10,
+      },
+    ],
   });
 
   it('follow from two samples, and restart after the board loses power', () => {
@@ -55,6 +66,7 @@ describe('the rates of slots', () => {
       'slot/board-1.1/pps': 100,
       'slot/board-1.1/bps': 80_000,
       'slot/board-1.1/lost_pps': 0,
+      'slot/board-1.1/no_hop_pps': 10,
     });
     expect(at(1000, 10)).toEqual({ 'board/board-1/slowdown': 9 });
   });

@@ -16,6 +16,7 @@ const COUNTERS = [
   SHELL.BYTES_OUT,
   SHELL.FRAMES_DROPPED,
   SHELL.FRAMES_BYPASSED,
+  SHELL.NO_HOP,
 ];
 
 /** The shell's controls of one slot. */
@@ -73,10 +74,10 @@ export class ShellControl {
 
   readCounters(): SlotCounters {
     const sums = this.counters.add(COUNTERS.map((register) => this.read(register)));
-    const [frames_in, frames_out, bytes_in, bytes_out, dropped, bypassed] = sums as [
-      ...[number, number, number, number, number, number],
+    const [frames_in, frames_out, bytes_in, bytes_out, dropped, bypassed, no_hop] = sums as [
+      ...[number, number, number, number, number, number, number],
     ];
-    return { frames_in, frames_out, bytes_in, bytes_out, dropped, bypassed, held: 0 };
+    return { frames_in, frames_out, bytes_in, bytes_out, dropped, bypassed, no_hop, held: 0 };
   }
 
   /** The whole board was loaded: the shell's counters restart from zero. */

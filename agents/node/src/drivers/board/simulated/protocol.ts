@@ -59,6 +59,7 @@ export const Status = z.object({
           bytes_out: Count,
           dropped: Count,
           bypassed: Count,
+          no_hop: Count,
           held: Count,
         }),
         error: z.string().nullable(),

@@ -12,7 +12,8 @@ import cocotb
 from model.aes_ctr import AesCtr
 from tb.aes_ctr.vectors import CTR_COUNTER, CTR_TEXT, CTR_VECTORS, FIPS_197
 from tb.common.axis import Sent, seldom
-from tb.common.slot import CLEAR, ENABLE, Slot
+from tb.common.slot import Slot
+from tb.common.slot_host import CLEAR, ENABLE
 
 
 async def configure(slot: Slot, key: bytes, counter: int) -> None:

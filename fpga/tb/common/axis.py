@@ -41,6 +41,7 @@ class Source:
         self.idle = idle
         self.waiting: deque[Sent] = deque()
         self.more = Event()
+        self.sending = False
         self.sent = 0
         self.clk = clk
         self.bus = {name: getattr(dut, f"{prefix}_t{name}") for name in ("data", "keep", "valid", "ready", "last")}
@@ -61,10 +62,12 @@ class Source:
                 self.more.clear()
                 await self.more.wait()
             item = self.waiting.popleft()
+            self.sending = True
             for at in range(0, len(item.frame), 8):
                 part = item.frame[at : at + 8]
                 await self._beat(part, at + 8 >= len(item.frame), item.user)
             self.sent += 1
+            self.sending = False
 
     async def _beat(self, part: bytes, last: bool, user: int) -> None:
         await FallingEdge(self.clk)

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 from model.packet import FRAME_BYTES_MAX
 from model.verdict import FORWARD, Verdict
 from tb.common.axis import Sent
-from tb.common.slot import Slot
+from tb.common.slot_host import SlotHost
 
 
 class ClassifierModel(Protocol):
@@ -22,7 +22,7 @@ Model = TypeVar("Model", bound=ClassifierModel)
 class Classifier(Generic[Model]):
     """Send to the module and compare with the model."""
 
-    def __init__(self, slot: Slot, model: Model) -> None:
+    def __init__(self, slot: SlotHost, model: Model) -> None:
         self.slot = slot
         self.model = model
         self.expected: list[Sent] = []

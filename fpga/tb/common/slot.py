@@ -3,25 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge, Timer
+from cocotb.triggers import ClockCycles, FallingEdge, First, RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
 from regs.description import read_common, read_description
 from tb.common.axis import Chance, Csr, Sink, Source, never
 from tb.common.simulate import FPGA
+from tb.common.slot_host import QUIET_CYCLES, SlotHost
 
-ENABLE, CLEAR = 1, 2
-READ, PUT, DELETE, FIND = 1, 2, 3, 4
-VALID, FULL = 2, 4
 CLOCK_NS = 10
 
 
-class Slot:
+class Slot(SlotHost):
     """Clock, reset, streams and registers of a slot module; registers go by the names of its YAML."""
 
     def __init__(self, dut: Any, *, idle: Chance = never, stall: Chance = never) -> None:
@@ -42,13 +39,10 @@ class Slot:
         await ClockCycles(self.clk, 4)
         await FallingEdge(self.clk)
         self.dut.rst.value = 0
-        while await self.read("STATUS") & 2:
-            await ClockCycles(self.clk, 200)
+        await super().start()
 
-    def _address(self, name: str, index: int) -> int:
-        register = self.addresses[name]
-        assert index < register.count
-        return register.address + index * register.stride
+    async def cycles(self, count: int) -> None:
+        await ClockCycles(self.clk, count)
 
     async def read(self, name: str, index: int = 0) -> int:
         return await self.csr.read(self._address(name, index))
@@ -68,14 +62,18 @@ class Slot:
 
     async def settle(self) -> None:
         """Wait until every frame that was sent has left or was dropped."""
-        quiet = 0
-        while quiet < 24:
-            await RisingEdge(self.clk)
-            quiet = (
-                0 if self.source.waiting or self.dut.busy.value == 1 or self.dut.s_axis_tvalid.value == 1 else quiet + 1
-            )
-            if self.dut.m_axis_tvalid.value == 1:
-                quiet = 0
+        signs = (self.dut.s_axis_tvalid, self.dut.busy, self.dut.m_axis_tvalid)
+        quiet = False
+        while not quiet:
+            moving = next((sign for sign in signs if sign.value == 1), None)
+            if moving is not None:
+                await FallingEdge(moving)
+            elif self.source.waiting:
+                await RisingEdge(self.dut.s_axis_tvalid)
+            else:
+                pause = Timer((QUIET_CYCLES - 1) * CLOCK_NS, "ns")
+                quiet = await First(pause, *(RisingEdge(sign) for sign in signs)) is pause
+        await RisingEdge(self.clk)
 
     async def pace(self, frame: bytes, count: int = 60) -> tuple[int, float]:
         """Cycles from a lone frame's first beat in to its first beat out, and cycles per frame at full load."""
@@ -99,29 +97,3 @@ class Slot:
         gap = (get_sim_time("ns") - start) / CLOCK_NS / (arrived + count - first)
         self.dut._log.warning("%d bytes: %d cycles through, %.1f cycles a frame", len(frame), latency, gap)
         return latency, gap
-
-    async def table(self, operation: int, index: int = 0, entry: list[int] | None = None) -> tuple[int, list[int]]:
-        """Execute a table command; return TABLE_STATUS and TABLE_DATA."""
-        for n, word in enumerate(entry or []):
-            await self.write("TABLE_DATA", word, n)
-        await self.write("TABLE_COMMAND", operation << 28 | index)
-        while (status := await self.read("TABLE_STATUS")) & 1:
-            pass
-        if operation == PUT or not status & VALID:
-            return status, []
-        return status, [await self.read("TABLE_DATA", n) for n in range(8)]
-
-    async def events(self) -> list[list[int]]:
-        count = await self.read("EVENT_COUNT")
-        return [[await self.read("EVENT_DATA") for _ in range(8)] for _ in range(count)]
-
-    async def check_counters(
-        self, sent: int, forwarded: int, drops: Mapping[str, int], oversize: int, waiting: int = 0
-    ) -> None:
-        """Check that all `sent` frames are accounted for, `waiting` of them still inside."""
-        assert await self.read("FRAMES_IN") == sent + waiting
-        assert await self.read("FRAMES_OUT") == forwarded
-        for n, reason in enumerate(self.description.drops):
-            assert await self.read("DROPS", n) == drops.get(reason, 0), reason
-        assert await self.read("OVERSIZE") == oversize
-        assert sent == forwarded + sum(drops.values()) + oversize

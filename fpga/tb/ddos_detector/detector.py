@@ -8,7 +8,9 @@ from typing import Any
 from model.ddos_detector import DdosDetector, Sums, index_of
 from tb.common.classifier import Classifier
 from tb.common.frames import SYN, tcp
-from tb.common.slot import ENABLE, PUT, READ, VALID, Slot
+from tb.common.slot import Slot
+from tb.common.slot_host import ENABLE, PUT, READ, VALID, SlotHost
+from tb.common.verilated_bench import US_PER_MS, VerilatedBench
 
 MS_US = 4  # of the bench's parameters
 CLIENT, VICTIM = 0x0A000001, 0xC0000201
@@ -16,6 +18,8 @@ HOSTS = [0xC0000210 + n for n in range(12)]
 
 
 class Detector(Classifier[DdosDetector]):
+    ms_us = MS_US
+
     def syn(self, destination: int, flags: int = SYN) -> int | None:
         return self.send(tcp(CLIENT, destination, 5000, 80, flags))
 
@@ -27,7 +31,7 @@ class Detector(Classifier[DdosDetector]):
     async def pass_window(self) -> None:
         """Leaves the model in the old window."""
         await self.slot.settle()
-        await self.slot.pass_us(MS_US)
+        await self.slot.pass_us(self.ms_us)
 
     async def check_window(self, sums: Sums) -> None:
         await self.slot.settle()
@@ -58,8 +62,8 @@ class Detector(Classifier[DdosDetector]):
             assert entry[:4] == [counter.address, counter.count, int(flagged is not None), flagged or 0], index
 
 
-async def detector(dut: Any, model: DdosDetector, **ends: Any) -> Detector:
-    slot = Slot(dut, **ends)
+async def prepared(slot: SlotHost, model: DdosDetector) -> Detector:
+    """Enabled, with the model's settings and windows of 1 ms."""
     await slot.start()
     await slot.write("WINDOW_MS", 1)
     await slot.write("MINIMUM", model.minimum)
@@ -69,6 +73,24 @@ async def detector(dut: Any, model: DdosDetector, **ends: Any) -> Detector:
     return Detector(slot, model)
 
 
+async def detector(dut: Any, model: DdosDetector, **ends: Any) -> Detector:
+    return await prepared(Slot(dut, **ends), model)
+
+
+async def on_a_board(model: DdosDetector) -> Detector:
+    found = await prepared(VerilatedBench("nf_ddos_detector"), model)
+    found.ms_us = US_PER_MS
+    return found
+
+
 def colliding_with(address: int) -> int:
     """Another address that shares the counter."""
     return next(other for other in range(address + 1, address + 100_000) if index_of(other) == index_of(address))
+
+
+def sharing_addresses(indices: list[int], each: int) -> dict[int, list[int]]:
+    """For each counter, this many addresses that share it."""
+    found: dict[int, list[int]] = {index: [] for index in indices}
+    for address in range(0x0B000000, 0x0B000000 + 12_000):
+        found.get(index_of(address), []).append(address)
+    return {index: addresses[:each] for index, addresses in found.items()}

@@ -12,7 +12,8 @@ from model.flow_table import crc32c
 from model.packet import FRAME_BYTES_MAX
 from tb.common.axis import Sent, seldom
 from tb.common.frames import ACK, RandomFrames, tcp, udp
-from tb.common.slot import CLEAR, ENABLE, FIND, PUT, READ, VALID, Slot
+from tb.common.slot import Slot
+from tb.common.slot_host import CLEAR, ENABLE, FIND, PUT, READ, VALID
 
 US_PER_MS, MS_PER_S = 2, 5  # the bench's parameters
 A, B = 0x0A000001, 0x0A000002

@@ -7,13 +7,12 @@ import random as stdlib_random
 from typing import Any
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from model.nat import End
 from model.packet import ICMP, TCP, UDP, parse
 from tb.common.frames import SYN, icmp, tcp, udp
-from tb.common.slot import CLEAR, DELETE, ENABLE, PUT, VALID, Slot
-from tb.nat.translator import IN, OUT, PUBLIC, US_PER_MS, translator
+from tb.common.slot_host import CLEAR, DELETE, ENABLE, PUT, VALID
+from tb.nat.translator import IN, OUT, PUBLIC, translator
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -44,53 +43,6 @@ async def misses_wait(dut: Any) -> None:
     await t.check()
     await t.check_events()
     assert t.drops == {"miss-buffer-full": 2} and len(t.model.waiting) == 2
-
-
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-async def clear_at_any_time(dut: Any) -> None:
-    """A clear during a miss, in any cycle, leaves a working module."""
-    t = await translator(dut)
-    await t.slot.write("MISS_TIMEOUT_MS", 3)
-    for delay in range(12, 22):
-        t.slot.source.send(udp(IN, OUT, delay, 53))
-        await ClockCycles(dut.clk, delay)
-        await t.slot.write("CONTROL", ENABLE | CLEAR)
-        await t.slot.settle()
-        await t.slot.pass_us(5 * US_PER_MS)
-        await ClockCycles(dut.clk, 60)
-        assert await t.slot.read("MISSES_WAITING") == 0
-    await t.slot.write("CONTROL", ENABLE | CLEAR)
-    await t.put(UDP, End(IN, 1), End(PUBLIC, 1))
-    t.send(udp(IN, OUT, 1, 53))
-    await t.check()
-
-
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-async def order_of_a_flow(dut: Any) -> None:
-    """Frames of a flow that arrive while its first ones are being released stay behind them, and none is lost."""
-    chance = stdlib_random.Random(8)
-    idle_share = 0.0
-    slot = Slot(dut, idle=lambda: chance.random() < idle_share)
-    await slot.start()
-    await slot.write("CONTROL", ENABLE)
-    for port in range(30):
-        idle_share = 0.7 + 0.2 * (port % 3) / 2
-        slot.sink.frames.clear()
-        payloads = [bytes([n]) * 40 for n in range(24)]
-        before = await slot.read("DROPS", 0)
-        for payload in payloads:
-            slot.source.send(udp(IN, OUT, port, 53, payload))
-        while await slot.read("EVENT_COUNT") == 0:
-            pass
-        await ClockCycles(dut.clk, chance.randrange(60))
-        entry = [IN, PUBLIC, port << 16 | port, UDP, 0, 0, 0, 0]
-        assert (await slot.table(PUT, entry=entry))[0] & VALID
-        assert len(await slot.events()) == 1
-        await slot.settle()
-        lost = await slot.read("DROPS", 0) - before
-        seen = [out.frame[42:] for out in slot.sink.frames]
-        assert seen == sorted(seen) and len(seen) == len(payloads) - lost
-        assert lost <= len(payloads) - 9
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -156,101 +108,6 @@ async def host_refuses(dut: Any) -> None:
     assert not await t.delete(TCP, End(IN, 1))
     await t.check()
     await t.check_events()
-
-
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-async def delete_is_no_refusal(dut: Any) -> None:
-    """A delete that finds a translation drops no frame, in whichever cycle the frame arrives."""
-    slot = Slot(dut)
-    await slot.start()
-    await slot.write("CONTROL", ENABLE)
-    entry = [IN, PUBLIC, 1 << 16 | 1, UDP, 0, 0, 0, 0]
-    waited = 0
-    for delay in range(80):
-        assert (await slot.table(PUT, entry=entry))[0] & VALID
-        deleting = cocotb.start_soon(slot.table(DELETE, entry=entry))
-        await ClockCycles(dut.clk, 40 + delay)
-        slot.source.send(udp(IN, OUT, 1, 53, bytes([delay])))
-        assert (await deleting)[0] & VALID
-        await slot.settle()
-        waited += await slot.read("MISSES_WAITING")
-        assert (await slot.table(PUT, entry=entry))[0] & VALID
-        await slot.settle()
-        assert await slot.read("FRAMES_OUT") == delay + 1
-    assert 8 < waited < 72, "frames came before the delete and after it"
-    assert len(await slot.events()) + await slot.read("EVENT_LOST") == waited
-
-
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-async def timeout_is_no_answer(dut: Any) -> None:
-    """A frame that arrives while an older one of its flow is leaving for lack of an answer waits for its own."""
-    slot = Slot(dut)
-    await slot.start()
-    await slot.write("CONTROL", ENABLE)
-    await slot.write("MISS_TIMEOUT_MS", 2)
-    asked = []
-    for delay in range(60):
-        flow = [udp(IN, OUT, delay, 53, bytes([n])) for n in range(3)]
-        slot.source.send(flow[0])
-        await slot.settle()
-        await slot.pass_us(2 * US_PER_MS)
-        slot.source.send(flow[1])
-        await slot.settle()
-        slot.source.send(flow[2])
-        await ClockCycles(dut.clk, delay)
-        await slot.pass_us(US_PER_MS)
-        await ClockCycles(dut.clk, 120)
-        await slot.settle()
-        assert await slot.read("MISSES_WAITING") == 2
-        assert (await slot.table(PUT, entry=[IN, PUBLIC, delay << 16 | delay, UDP, 0, 0, 0, 0]))[0] & VALID
-        await slot.settle()
-        assert [out.frame[42:43] for out in slot.sink.frames[2 * delay :]] == [b"\1", b"\2"]
-        assert await slot.read("DROPS", 1) == delay + 1
-        asked.append(len(await slot.events()))
-    assert asked[0] == 2 and asked[-1] == 1, "the frame asks if the one that asked has almost left"
-
-
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-async def answer_is_for_the_flow(dut: Any) -> None:
-    """A frame that arrives exactly when its flow is answered asks, or finds no place, only if a frame on its own would
-    also have been too early for the translation. The flow's question is forgotten, or it uses all its places.
-    """
-    slot = Slot(dut)
-    await slot.start()
-    await slot.write("CONTROL", ENABLE)
-
-    async def fate(port: int, delay: int) -> tuple[int, int]:
-        """Events and drops for a frame that arrives this many cycles after the put begins."""
-        await slot.settle()
-        await slot.events()
-        before = await slot.read("DROPS", 0)
-        putting = cocotb.start_soon(slot.table(PUT, entry=[IN, PUBLIC, port << 16 | port, UDP, 0, 0, 0, 0]))
-        await ClockCycles(dut.clk, delay)
-        slot.source.send(udp(IN, OUT, port, 53))
-        assert (await putting)[0] & VALID
-        await slot.settle()
-        return len(await slot.events()), await slot.read("DROPS", 0) - before
-
-    fates = set()
-    for first in range(20, 104, 7):
-        delays = range(first, first + 7)
-        for delay in delays:
-            slot.source.send(udp(IN, OUT, delay, 53))
-        await slot.settle()
-        await slot.write("CONTROL", ENABLE | CLEAR)
-        while await slot.read("STATUS") & 2:
-            pass
-        forgotten = [await fate(delay, delay) for delay in delays]
-        alone = [await fate(1000 + delay, delay) for delay in delays]
-        crowded = []
-        for delay in delays:
-            for _ in range(4):
-                slot.source.send(udp(IN, OUT, 2000 + delay, 53))
-            crowded.append(await fate(2000 + delay, delay))
-        assert forgotten == alone
-        assert crowded == [(0, asks) for asks, _ in alone]
-        fates |= set(alone)
-    assert fates == {(0, 0), (1, 0)}
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from cocotb.triggers import ClockCycles
-
 from model.nat import End, Nat
 from model.packet import FRAME_BYTES_MAX
 from model.verdict import Verdict
 from tb.common.axis import Sent
-from tb.common.slot import DELETE, ENABLE, FULL, PUT, VALID, Slot
+from tb.common.slot import Slot
+from tb.common.slot_host import DELETE, ENABLE, FULL, PUT, VALID, SlotHost
 
 US_PER_MS, MS_PER_S = 2, 5  # the bench's parameters
 IN, OUT, PUBLIC = 0x0A000001, 0xC0000201, 0xC6120001
@@ -21,7 +20,7 @@ IN, OUT, PUBLIC = 0x0A000001, 0xC0000201, 0xC6120001
 class Translator:
     """Module and model side by side, one step at a time."""
 
-    def __init__(self, slot: Slot) -> None:
+    def __init__(self, slot: SlotHost) -> None:
         self.slot = slot
         self.model = Nat()
         self.now_ms = 0
@@ -79,7 +78,7 @@ class Translator:
         self.now_ms += ms
         for verdict in self.model.expire(self.now_ms, timeout_ms, self.now_s):
             self._take(verdict, 0)
-        await ClockCycles(self.slot.clk, 40)
+        await self.slot.cycles(40)
 
     async def check(self) -> None:
         await self.slot.settle()
@@ -93,8 +92,11 @@ class Translator:
         self.model.events.clear()
 
 
-async def translator(dut: Any, **ends: Any) -> Translator:
-    slot = Slot(dut, **ends)
+async def prepared(slot: SlotHost) -> Translator:
     await slot.start()
     await slot.write("CONTROL", ENABLE)
     return Translator(slot)
+
+
+async def translator(dut: Any, **ends: Any) -> Translator:
+    return await prepared(Slot(dut, **ends))

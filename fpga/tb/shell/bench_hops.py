@@ -20,6 +20,7 @@ from tb.shell.host import (
     RESET,
     TIMED_OUT,
     Board,
+    Pausing,
     board,
     numbered,
 )
@@ -230,30 +231,19 @@ async def a_stalled_port_keeps_what_it_was_given(dut: Any) -> None:
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def the_first_beat_decides_round_the_slot_too(dut: Any) -> None:
     """The table changes while half of a frame has come."""
-    pauses = False
-    beats = 0
-
-    def idle() -> bool:
-        nonlocal beats
-        beats += not pauses
-        return pauses
-
     b = await board(dut)
     await b.couple()
     await b.write("SLOT_CONTROL", HOLD | BYPASS)
     await b.until(DRAINED)
-    b.near.idle = idle
+    idle = b.near.idle = Pausing(dut.clk)
     expected: list[Sent] = []
     for n, (before, after) in enumerate([(NONE, 0x0102), (0x0102, NONE), (0x0102, 0), (0, NONE), (NONE, 0)]):
         await write_hops(b, (before, 0, 0, 0), (0, 0, 0, 0))
         b.near.send(tagged(0x0700, n, 800))
-        beats = 0
-        while beats < 50:
-            await FallingEdge(dut.clk)
-        pauses = True
+        await idle.after(50)
         await ClockCycles(dut.clk, 20)
         await write_hops(b, (after, 0, 0, 0), (0, 0, 0, 0))
-        pauses = False
+        idle.pauses = False
         await b.settle()
         if before != NONE:
             expected.append(Sent(tagged(before or 0x0700, n, 800)))

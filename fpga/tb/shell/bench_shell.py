@@ -24,6 +24,7 @@ from tb.shell.host import (
     RESET,
     SLOT,
     TIMED_OUT,
+    Pausing,
     board,
     numbered,
 )
@@ -221,26 +222,16 @@ async def frame_cut_by_a_load(dut: Any) -> None:
     """A frame that arrives half before and half after a load does not reach the new module as a frame."""
     b = await board(dut)
     await b.couple()
-    pauses = False
-    beats = 0
-
-    def idle() -> bool:
-        nonlocal beats
-        beats += not pauses
-        return pauses
-
-    b.near.idle = idle
+    idle = b.near.idle = Pausing(dut.clk)
     b.near.send(numbered(1, 800))
-    while beats < 50:
-        await FallingEdge(dut.clk)
-    pauses = True
+    await idle.after(50)
     await b.write("SLOT_CONTROL", HOLD)
     assert not await b.read("SLOT_STATUS") & (HELD | DRAINED)
     await b.write("DRAIN_TIMEOUT_US", 20)
     await b.until(TIMED_OUT)
     await b.write("SLOT_CONTROL", HOLD | DECOUPLE | CSR_DECOUPLE | RESET)
     await b.couple()
-    pauses = False
+    idle.pauses = False
     b.near.send(numbered(2, 90))
     await b.settle()
     assert b.to_far.frames == [Sent(numbered(2, 90))]

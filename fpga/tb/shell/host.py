@@ -76,13 +76,34 @@ class Board:
 
     async def settle(self) -> None:
         """Wait until no beat has moved for a while."""
+        sinks, sources = (self.to_near, self.to_far, self.to_host), (self.near, self.far, self.host)
         quiet, before = 0, -1
-        while quiet < 20:
+        while quiet < 5:
             await ClockCycles(self.clk, 20)
-            now = sum(len(sink.frames) for sink in (self.to_near, self.to_far, self.to_host))
-            moving = any(source.waiting for source in (self.near, self.far, self.host))
-            quiet = 0 if moving or now != before else quiet + 1
+            now = sum(len(sink.frames) for sink in sinks)
+            moving = any(source.waiting or source.sending for source in sources) or any(sink.in_frame for sink in sinks)
+            # A frame without a next hop moves, too, and no sink sees it.
+            quiet = 0 if moving or now != before or self.lane.tx_valid.value == 1 else quiet + 1
             before = now
+
+
+class Pausing:
+    """A source's idle cycles: none until it is told to pause, then all."""
+
+    def __init__(self, clk: Any) -> None:
+        self.clk = clk
+        self.pauses = False
+        self._beats = 0
+
+    def __call__(self) -> bool:
+        self._beats += not self.pauses
+        return self.pauses
+
+    async def after(self, beats: int) -> None:
+        self._beats = 0
+        while self._beats < beats:
+            await FallingEdge(self.clk)
+        self.pauses = True
 
 
 async def board(dut: Any, **ends: Any) -> Board:

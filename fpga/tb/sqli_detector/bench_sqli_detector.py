@@ -16,7 +16,8 @@ from rtl.nf_sqli_detector.generator.expression import parse as parse_expression
 from tb.common.axis import Sent, seldom
 from tb.common.classifier import Classifier
 from tb.common.frames import ACK, OVERSIZE_BYTES, PSH, RandomFrames, overlong, tcp, udp
-from tb.common.slot import CLEAR, ENABLE, Slot
+from tb.common.slot import Slot
+from tb.common.slot_host import CLEAR, ENABLE
 from tb.sqli_detector.attacks import example, near
 
 A, B = 0x0A000001, 0x0A000002

@@ -17,7 +17,8 @@ from model.random_frames import SERVICE_VLAN, with_tag
 from model.stateful_firewall import ESTABLISHED, HASH_KEY, OPENING, Rule, StatefulFirewall, connections
 from tb.common.axis import Sent, seldom
 from tb.common.frames import ACK, FIN, OVERSIZE_BYTES, RST, SYN, RandomFrames, icmp, overlong, tcp, udp
-from tb.common.slot import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID, Slot
+from tb.common.slot import Slot
+from tb.common.slot_host import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID
 
 SECOND_US = 8  # of the bench's parameters
 A, B = 0x0A000001, 0x0A000002

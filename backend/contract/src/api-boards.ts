@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { Accelerator, BoardModule, ReservationRequest, SlotReservation } from './boards.js';
-import { Name } from './common.js';
+import { Accelerator, BoardModule, LoadKind, ReservationRequest, SlotReservation } from './boards.js';
+import { Id, Name } from './common.js';
 import { pageOf } from './lifecycle.js';
 import {
   Reconfiguration,
   ReconfigurationPolicy,
   ReconfigurationPolicyRequest,
   ReconfigurationRequest,
+  SlotOffer,
 } from './reconfiguration.js';
 import { defineRoutes } from './route-definition.js';
 import { byId, page, pageWith } from './route-parameters.js';
@@ -150,6 +151,23 @@ export const BOARD_ROUTES = defineRoutes({
     status: 200,
     response: Reconfiguration,
     problems: [404],
+  },
+  listSlotOffers: {
+    method: 'GET',
+    path: '/slot-offers',
+    tag: 'reconfiguration',
+    summary: 'List the slots of all boards, and for each whether it could take an NF, or why not',
+    role: 'viewer',
+    query: z.strictObject({
+      chain_id: Id,
+      node_id: Name,
+      load: LoadKind.default('partial'),
+      board: Name.optional().describe('only slots of this board'),
+      slot: bySlot.shape.slot.optional(),
+    }),
+    status: 200,
+    response: z.strictObject({ items: z.array(SlotOffer) }),
+    problems: [422],
   },
   createReconfiguration: {
     method: 'POST',

@@ -1,10 +1,21 @@
 import { z } from 'zod';
 import { LoadKind, LoadPolicy, LoadResult, SlotRef } from './boards.js';
 import { Id, Name, TimestampMs } from './common.js';
+import { Constraint } from './plan-analysis.js';
 
 /** An NF of a deployed chain. */
 export const NfRef = z.strictObject({ chain_id: Id, node_id: Name });
 export type NfRef = z.infer<typeof NfRef>;
+
+/** Whether a slot could take an NF now, what it runs being displaced. */
+export const SlotOffer = z.strictObject({
+  ...SlotRef.shape,
+  displaces: z.array(NfRef).describe('what runs there, and would move to software first'),
+  verdict: z.enum(['possible', 'refused', 'unchecked']).describe('unchecked: there are too many slots to plan each'),
+  problem: z.string().nullable().describe('why it is refused; null: by `conflict`, or not'),
+  conflict: Constraint.nullable(),
+});
+export type SlotOffer = z.infer<typeof SlotOffer>;
 
 /** Load above which an NF moves to a board and below which it moves back; the gap between them is the hysteresis. */
 export const LoadThreshold = z.strictObject({

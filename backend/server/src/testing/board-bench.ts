@@ -77,14 +77,20 @@ export class BoardBench {
     public server: TestServer,
     private readonly env: Record<string, string>,
     private readonly boards: readonly (typeof BOARD)[],
+    private readonly links: Infrastructure['links'],
   ) {}
 
-  static async start(env: Record<string, string> = {}, boards = [BOARD]): Promise<BoardBench> {
+  /** `links`: of boards at switches. */
+  static async start(
+    env: Record<string, string> = {},
+    boards = [BOARD],
+    links: Infrastructure['links'] = [],
+  ): Promise<BoardBench> {
     const scratch = new Scratch();
     const folder = join(scratch.path, 'nfs');
     writeCatalogue(folder);
     const all = { ORRERY_CATALOGUE: folder, ORRERY_STEP_TIMEOUT_MS: '3000', ...env };
-    const bench = new BoardBench(await TestServer.start({ twin: true, env: all }, scratch), all, boards);
+    const bench = new BoardBench(await TestServer.start({ twin: true, env: all }, scratch), all, boards, links);
     await bench.bringUp();
     bench.alpha = { chain_id: await bench.deploy(chainOf('alpha', 'client-1')), node_id: 'nf' };
     bench.beta = { chain_id: await bench.deploy(chainOf('beta', 'client-2')), node_id: 'nf' };
@@ -93,7 +99,11 @@ export class BoardBench {
 
   private async bringUp(): Promise<void> {
     const { scratch, api, agents, switches } = this.server;
-    const infrastructure = Infrastructure.parse({ ...RACK, boards: this.boards });
+    const infrastructure = Infrastructure.parse({
+      ...RACK,
+      boards: this.boards,
+      links: [...RACK.links, ...this.links],
+    });
     await api.call('putInfrastructure', { body: infrastructure });
     const socket = `ws+unix:${join(scratch.runDir, 'agents.sock')}:/api/v1/agent`;
     for (const { id } of infrastructure.servers) {

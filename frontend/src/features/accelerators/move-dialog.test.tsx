@@ -99,6 +99,25 @@ describe('MoveDialog', () => {
     expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Program' }).disabled).toBe(true);
   });
 
+  it('offers no NF that the server would refuse there, and says why', async () => {
+    const refused = {
+      board: 'board-1',
+      slot: 0,
+      displaces: [],
+      verdict: 'refused',
+      problem: 'no bitstream',
+      conflict: null,
+    };
+    const { user } = show({ listSlotOffers: { items: [refused] } });
+    await user.click(screen.getByRole('combobox', { name: 'NF' }));
+    const option = await screen.findByRole('option', { name: /^sqli.*: no bitstream$/ });
+    expect(option.getAttribute('data-combobox-disabled') ?? option.getAttribute('aria-disabled')).toBeTruthy();
+    await user.click(option);
+    expect(asked('createPlan')).toHaveLength(0);
+    const [, options] = asked('listSlotOffers')[0]!;
+    expect(options).toMatchObject({ query: { chain_id: 'ch-1', node_id: 'sqli', board: 'board-1', slot: 0 } });
+  });
+
   it('cannot be applied while room can be made but the slot not be loaded', async () => {
     const { user } = show({ createPlan: [plan, { ...both[1], feasible: false, steps: [] }] });
     await user.click(screen.getByRole('combobox', { name: 'NF' }));

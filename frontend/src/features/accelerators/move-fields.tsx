@@ -8,7 +8,8 @@ import { fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import classes from './accelerators.module.css';
 import { displaceable, type MoveDraft, parseSlot, slotValue } from './move-draft.js';
 import { MOVE_WIDGETS, MoveChoicesContext } from './move-widgets.js';
-import { type BoardNf, slotText, whereText } from './nfs.js';
+import { type BoardNf, sameSlot, slotText, whereText } from './nfs.js';
+import { refusalText, slotChoices, useSlotOffers } from './slot-offers.js';
 
 const FIELDS = wordedFields(ReconfigurationRequest, {
   nf: { title: 'NF', description: '' },
@@ -31,16 +32,18 @@ interface MoveFieldsProps {
 /** What is to move onto which slot, and how. */
 export function MoveFields({ draft, anySlot, boards, nfs, error, onChange }: MoveFieldsProps) {
   const nfLabel = useNfLabel();
-  const modules = boards.find(({ id }) => id === parseSlot(draft.slot)?.board)?.description?.modules;
   const room = displaceable(nfs, draft);
+  const chosen = nfs.filter((nf) => nfKey(nf) === draft.nf);
+  const at = anySlot ? null : parseSlot(draft.slot);
+  // Of a given slot it is asked for each NF, otherwise of the chosen NF for each slot.
+  const offers = useSlotOffers(at ? nfs : chosen, draft.load, at);
   const choices = {
-    slots: slotChoices(boards),
-    // What the board has no bitstream for cannot be chosen.
-    nfs: nfs.map((nf) => ({
-      value: nfKey(nf),
-      label: nfLabel(nf),
-      disabled: modules !== undefined && !modules.includes(nf.nf),
-    })),
+    slots: slotChoices(boards, offers.get(draft.nf)),
+    nfs: nfs.map((nf) => {
+      const refusal = at && refusalText(offers.get(nfKey(nf))?.find((offer) => sameSlot(offer, at)));
+      const label = refusal ? `${nfLabel(nf)}: ${refusal}` : nfLabel(nf);
+      return { value: nfKey(nf), label, disabled: refusal !== null };
+    }),
     displaceable: room.map((nf) => ({ value: nfKey(nf), label: nfLabel(nf) })),
   };
   // A full load takes the whole board off the network, so that nothing is left to decide about frames.
@@ -95,13 +98,6 @@ function changeOf(key: string, { nf, slot, load, policy, displaces }: Values): P
     default:
       return { displaces: (displaces as readonly NfRef[]).map(nfKey) };
   }
-}
-
-/** Every slot that there is, for a list to choose from. */
-export function slotChoices(boards: readonly Accelerator[]) {
-  return boards.flatMap(({ id, slots }) =>
-    slots.map(({ slot }) => ({ value: slotValue({ board: id, slot }), label: slotText({ board: id, slot }) })),
-  );
 }
 
 /** An NF as it stands in a list: name, chain, and where it runs. */

@@ -1,7 +1,12 @@
 import { Button } from '@mantine/core';
-import type { Accelerator, NfRef, ReconfigurationPolicy, ReconfigurationPolicyRequest } from '@orrery/contract';
+import type {
+  Accelerator,
+  LoadKind,
+  NfRef,
+  ReconfigurationPolicy,
+  ReconfigurationPolicyRequest,
+} from '@orrery/contract';
 import { useQueryClient } from '@tanstack/react-query';
-import { useMemo } from 'react';
 import { nfKey } from '../../shared/api/chains.js';
 import { call } from '../../shared/api/client.js';
 import type { Values } from '../../shared/form/field-values.js';
@@ -11,10 +16,11 @@ import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { notifyDone } from '../../shared/ui/notify.js';
 import classes from './accelerators.module.css';
-import { slotChoices, useNfLabel } from './move-fields.js';
+import { useNfLabel } from './move-fields.js';
 import { MOVE_WIDGETS, MoveChoicesContext } from './move-widgets.js';
 import type { BoardNf } from './nfs.js';
 import { NEW_POLICY, policyFields } from './policy-fields.js';
+import { slotChoices, useSlotOffers } from './slot-offers.js';
 import { ThresholdWidget } from './threshold-widget.js';
 
 interface PolicyFormProps {
@@ -98,7 +104,12 @@ function usePolicyChoices(values: Values, boards: readonly Accelerator[], nfs: r
   const known = nfs.map((each) => ({ value: nfKey(each), label: nfLabel(each) }));
   // An NF whose chain is not running stays selected.
   const gone = [nf, ...displaces].filter((key) => key !== '' && !known.some(({ value }) => value === key));
-  const slots = useMemo(() => slotChoices(boards), [boards]);
+  const offers = useSlotOffers(
+    nfs.filter((each) => nfKey(each) === nf),
+    (values.load as LoadKind | undefined) ?? 'partial',
+  );
+  // What is refused now may be possible when the policy acts.
+  const slots = slotChoices(boards, offers.get(nf)).map((slot) => ({ ...slot, disabled: false }));
   const all = [...known, ...gone.map((key) => ({ value: key, label: `${key.split(' ')[1]} (not deployed)` }))];
   return { slots, nfs: all, displaceable: all.filter(({ value }) => value !== nf) };
 }

@@ -93,6 +93,7 @@ export const PATHS = {
   listReconfigurations: ['GET', '/reconfigurations'],
   getReconfiguration: ['GET', '/reconfigurations/{id}'],
   createReconfiguration: ['POST', '/reconfigurations'],
+  listSlotOffers: ['GET', '/slot-offers'],
   listScenarios: ['GET', '/scenarios'],
   startScenario: ['POST', '/scenarios/{id}/runs'],
   listScenarioRuns: ['GET', '/scenario-runs'],

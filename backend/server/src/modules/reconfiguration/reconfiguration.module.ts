@@ -15,6 +15,7 @@ import { Records } from './records/records.js';
 import { ReconfigurationsController } from './requests/reconfigurations.controller.js';
 import { ReconfigurationRequests } from './requests/reconfigurer.js';
 import { References } from './requests/references.js';
+import { SlotOffers } from './requests/slot-offers.js';
 
 /** Watching (policies, boards), requests, decision, execution and records of reconfigurations. */
 @Global()
@@ -28,6 +29,7 @@ import { References } from './requests/references.js';
     BoardWatcher,
     References,
     ReconfigurationRequests,
+    SlotOffers,
     { provide: RECONFIGURER, useExisting: ReconfigurationRequests },
     Detection,
     ChangeMaker,

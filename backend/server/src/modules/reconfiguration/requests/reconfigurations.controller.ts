@@ -7,12 +7,14 @@ import { Caller, Input, Route } from '../../../platform/route.js';
 import { RECONFIGURER, type Reconfigurer } from '../../../ports/reconfigurer.js';
 import { Records } from '../records/records.js';
 import { causeOf } from './cause.js';
+import { SlotOffers } from './slot-offers.js';
 
 @Controller()
 export class ReconfigurationsController {
   constructor(
     @Inject(Records) private readonly records: Records,
     @Inject(RECONFIGURER) private readonly reconfigurer: Reconfigurer,
+    @Inject(SlotOffers) private readonly offers: SlotOffers,
   ) {}
 
   @Route('listReconfigurations')
@@ -26,6 +28,12 @@ export class ReconfigurationsController {
     const run = this.records.find(params.id);
     if (!run) throw notFound('reconfiguration', params.id);
     return run;
+  }
+
+  @Route('listSlotOffers')
+  async slots(@Input() { query }: RouteInput<'listSlotOffers'>) {
+    const { chain_id, node_id, load, ...only } = query;
+    return { items: await this.offers.of({ chain_id, node_id }, load, only) };
   }
 
   @Route('createReconfiguration')

@@ -17,12 +17,20 @@ export class References {
     @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
   ) {}
 
-  /** Throws 422 that names each invalid field. `known` NFs were checked before and may have disappeared since. */
-  require({ nf, slot, displaces }: Named, to: ReconfigurationRequest['to'], known: readonly NfRef[] = []): void {
+  /**
+   * Throws 422 that names each invalid field. `known` NFs were checked before and may have disappeared since; `at` is where the
+   * request has its NF.
+   */
+  require(
+    { nf, slot, displaces }: Named,
+    to: ReconfigurationRequest['to'],
+    known: readonly NfRef[] = [],
+    at = '/nf',
+  ): void {
     const isNew = (each: NfRef) => !known.some((it) => sameNf(it, each));
     const errors = [
-      ...(isNew(nf) ? this.errorsOf(nf, '/nf') : []),
-      ...(isNew(nf) && to === 'board' ? this.errorsOfForm(nf) : []),
+      ...(isNew(nf) ? this.errorsOf(nf, at) : []),
+      ...(isNew(nf) && to === 'board' ? this.errorsOfForm(nf, at) : []),
       ...displaces.flatMap((each, i) => (isNew(each) ? this.errorsOf(each, `/displaces/${i}`) : [])),
       ...(slot ? this.boards.errorsOf(slot, '/slot') : []),
     ];
@@ -39,12 +47,12 @@ export class References {
     return [{ pointer: `${pointer}/node_id`, detail, code: 'unknown-nf' }];
   }
 
-  private errorsOfForm(nf: NfRef): FieldError[] {
+  private errorsOfForm(nf: NfRef, at: string): FieldError[] {
     const name = instancesOf(this.view.comingPlan, nf)[0]?.nf;
     const descriptor = name === undefined ? undefined : this.catalogue.find(name);
     if (!descriptor || descriptor.implementations.some(({ kind }) => kind === 'board')) return [];
     return [
-      { pointer: '/nf/node_id', detail: `${name} has no implementation for boards`, code: 'no-board-implementation' },
+      { pointer: `${at}/node_id`, detail: `${name} has no implementation for boards`, code: 'no-board-implementation' },
     ];
   }
 }

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from board.host.board_process import Board, Images
 from model.slot_exit import SlotExit
 from model.sqli_detector import SqliDetector
@@ -94,7 +96,11 @@ def test_classes_of_a_module_go_separate_ways(start: Start, images: Images) -> N
     receiver.close()
 
 
-def test_frames_that_bypass_a_slot_in_a_load_have_the_next_hop_too(start: Start, images: Images) -> None:
+FATES = {"hold": "held", "drop": "lost", "bypass": "bypassed"}
+
+
+@pytest.mark.parametrize("policy", FATES)
+def test_every_frame_of_a_swap_has_the_next_hop_or_is_counted(start: Start, images: Images, policy: str) -> None:
     board = start(time_scale=3)
     running(board, images.partial("ecp5"))
     write_hops(board, (0x0205, 0, 0, 0), (0, 0, 0, 0))
@@ -102,14 +108,49 @@ def test_frames_that_bypass_a_slot_in_a_load_have_the_next_hop_too(start: Start,
     sender = Sender("near0-x", 5000, lengths=(60, 1514))
     sender.start()
     received = receiver.take(100)
-    board.load(images.partial("ecp5"), policy="bypass")
+    before = counters(board)["dropped"]
+    board.load(images.partial("ecp5"), policy=policy)
     board.call("resume", slot=0)
     received += receiver.take(100)  # a partial load leaves the table as it is
     sent = sender.stop()
-    received += receiver.take(sent - len(received))
-    assert board.status()["last_load"]["bypassed"] > 500
+    lost = counters(board)["dropped"] - before
+    received += receiver.take(sent - lost - len(received))
+    load = board.status()["last_load"]
+    assert [fate for fate in FATES.values() if load[fate] > 500] == [FATES[policy]]
+    assert load["lost"] == lost and (lost == 0) == (policy != "drop")
     assert {data[2:4] for data in received} == {b"\x02\x05"}
-    assert [number_of(with_hop(data, 0x0001)) for data in received] == list(range(sent))
+    numbers = [number_of(with_hop(data, 0x0001)) for data in received]
+    assert numbers == sorted(set(numbers)) and len(numbers) == sent - lost
+    assert counters(board)["no_hop"] == 0
+    receiver.close()
+
+
+def test_every_frame_of_a_full_load_has_a_next_hop_or_is_counted(start: Start, images: Images) -> None:
+    """What waits for the slot leaves by the table that is written before it resumes, never by the tag it came with."""
+    board = start(time_scale=0.1)
+    running(board, images.partial("ecp5"))
+    write_hops(board, (0x0205, 0, 0, 0), (0, 0, 0, 0))
+    receiver = Receiver("far0-x")
+    before = counters(board)["dropped"]
+    sender = Sender("near0-x", 5000, lengths=(60, 1514))
+    sender.start()
+    received = receiver.take(100)
+    assert board.load(images.full("ecp5", "nf_pass", "-"), None)["state"] == "operating"
+    while counters(board)["held"] < 100:
+        pass
+    write_hops(board, (0x0306, 0, 0, 0), (0, 0, 0, 0))
+    board.call("resume", slot=0)
+    received += receiver.take(100)
+    sent = sender.stop()
+    near = board.status()["ports"][0]["drops"]
+    lost = counters(board)["dropped"] - before + sum(near.values())
+    received += receiver.take(sent - lost - len(received))
+    assert len(received) == sent - lost
+    hops = [data[2:4] for data in received]
+    assert hops == sorted(hops) and set(hops) == {b"\x02\x05", b"\x03\x06"}
+    numbers = [number_of(with_hop(data, 0x0001)) for data in received]
+    assert numbers == sorted(set(numbers))
+    assert lost > 0 and sum(near.values()) == near["not_configured"]
     receiver.close()
 
 

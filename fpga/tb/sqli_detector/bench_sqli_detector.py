@@ -8,40 +8,22 @@ from typing import Any
 
 import cocotb
 
-from model import compared
 from model.packet import FRAME_BYTES_MAX
 from model.random_frames import with_tag
 from model.sqli_detector import PATTERNS, SqliDetector
 from rtl.nf_sqli_detector.generator.expression import parse as parse_expression
 from tb.common.axis import Sent, seldom
-from tb.common.classifier import Classifier
-from tb.common.frames import ACK, OVERSIZE_BYTES, PSH, RandomFrames, overlong, tcp, udp
+from tb.common.frames import ACK, OVERSIZE_BYTES, RandomFrames, overlong, tcp, udp
 from tb.common.slot import Slot
 from tb.common.slot_host import CLEAR, ENABLE
 from tb.sqli_detector.attacks import example, near
+from tb.sqli_detector.detector import A, B, Detector, prepared
 
-A, B = 0x0A000001, 0x0A000002
 NODES = [parse_expression(pattern.expression) for pattern in PATTERNS]
 
 
-class Detector(Classifier[SqliDetector]):
-    def send_text(self, text: bytes, port: int = 80, user: int = 0, **ip: Any) -> int | None:
-        return self.send(tcp(A, B, 5000, port, ACK | PSH, text, **ip), user)
-
-    async def check(self) -> None:
-        await super().check()
-        for n, packets in enumerate(self.model.pattern_packets):
-            assert await self.slot.read("PATTERN_PACKETS", n) == packets, PATTERNS[n].name
-
-
 async def detector(dut: Any, model: SqliDetector, **ends: Any) -> Detector:
-    slot = Slot(dut, **ends)
-    await slot.start()
-    await slot.write("OPTIONS", int(model.drop_attacks))
-    for n in range(4):
-        await slot.write("PORT", model.ports[n] if n < len(model.ports) else 0, n)
-    await slot.write("CONTROL", ENABLE)
-    return Detector(slot, model)
+    return await prepared(Slot(dut, **ends), model)
 
 
 @cocotb.test()
@@ -124,16 +106,6 @@ async def overlong_frames_leave_no_verdict(dut: Any) -> None:
             assert d.send(frame) == outcome
     await d.check()
     assert d.drops == {"attack": 2 * len(OVERSIZE_BYTES)}
-
-
-@cocotb.test(timeout_time=8, timeout_unit="ms")
-@cocotb.parametrize(seed=compared.SEEDS)
-async def what_software_was_compared_on(dut: Any, seed: int) -> None:
-    d = await detector(dut, compared.sqli_detector())
-    for _, back, frame in compared.traffic(seed)[: compared.RTL_FRAMES]:
-        d.send(frame, back)
-    await d.check()
-    assert d.drops["attack"] > 10
 
 
 @cocotb.test()

@@ -11,6 +11,8 @@ const LINKS = (['near0', 'far0'] as const).map((port, n) => ({
   b: { node: RACK.switches[0]!.id, port: `p${14 + n}` },
   bandwidth_bps: 1e9,
   delay_us: 0,
+  jitter_us: 0,
+  loss: 0,
 }));
 let bench: BoardBench;
 

@@ -16,7 +16,8 @@ import { absentSample, sampleOf } from './board-sample.js';
 import { chooseImage } from './images.js';
 import type { Netdevs } from './netdevs.js';
 import { PowerLoss } from './power-loss.js';
-import { type BoardEmit, Slot, type SlotHost, type SlotTarget } from './slot.js';
+import { Slot } from './slot.js';
+import type { BoardEmit, SlotHost, SlotTarget } from './slot-host.js';
 import { SlotTotals } from './slot-totals.js';
 
 const RECONNECT = { first_ms: 250, most_ms: 2000 };

@@ -1,61 +1,21 @@
-import {
-  type BoardAgentEventType,
-  type BoardSample,
-  type InstanceSample,
-  type InstanceSpec,
-  type LoadResult,
-  type ObservedSlot,
-  SLOT_DROPS,
-  SLOT_ENDS,
-  slotPort,
-} from '@orrery/contract';
-import type { AgentEventData, Emit } from '../../link/agent-event.js';
+import { type InstanceSample, type ObservedSlot, SLOT_ENDS, slotPort } from '@orrery/contract';
 import { backoffMs } from '../../platform/backoff.js';
 import type { BoardInstance, EngineEnds } from '../nf-driver.js';
 import { AlertLimiter } from './alerts.js';
-import { BoardError, type BoardPort, type RegisterWrite, type SlotLoad, type SlotStatus } from './board-port.js';
+import { BoardError, type RegisterWrite, type SlotLoad, type SlotStatus } from './board-port.js';
 import { DropCounters } from './drop-counters.js';
+import { EarlyEvents } from './early-events.js';
 import { EventLosses } from './event-losses.js';
-import { ConfigRefusal, type ModuleAdapter, type ModuleSession, type SlotAccess } from './modules/module-adapter.js';
+import { ConfigRefusal, type ModuleSession, type SlotAccess } from './modules/module-adapter.js';
 import type { Netdevs } from './netdevs.js';
 import { hopWrites, NoSuchHop } from './next-hops.js';
+import { SlotFigures, type SlotSample } from './slot-figures.js';
+import type { SlotHost, SlotTarget } from './slot-host.js';
 import { awaitCleared, clear, enable, metadataWrites, verifyModule } from './slot-setup.js';
-
-/** What a slot should run. */
-export interface SlotTarget {
-  instance: InstanceSpec;
-  adapter: ModuleAdapter;
-  digest: string;
-}
-
-/** The board around a slot. */
-export interface SlotHost {
-  readonly port: BoardPort;
-  readonly board: string;
-  readonly online: boolean;
-  /** Loads, one at a time per board. Resolves with null if it is no longer `needed` when its turn comes. */
-  load(
-    slot: number,
-    target: SlotTarget,
-    onProgress: (load: SlotLoad) => void,
-    needed: () => Promise<boolean>,
-  ): Promise<LoadResult | null>;
-  readonly emit: BoardEmit;
-  readonly tell: Emit;
-  changed(): void;
-}
-
-/** Emits an event about the board. */
-export type BoardEmit = <T extends BoardAgentEventType>(event: T, message: string, data: AgentEventData<T>) => void;
-
-type SlotSample = BoardSample['slots'][number];
-type CountOf = 'frames_in' | 'frames_out' | 'bytes_in' | 'bytes_out' | 'lost' | 'bypassed' | 'no_hop';
 
 type Goal = { kind: 'run'; target: SlotTarget } | { kind: 'empty' } | { kind: 'leave' };
 
 const RETRY = { first_ms: 1000, most_ms: 30_000 };
-/** Most events that are buffered before a session takes them. */
-const EARLY_EVENTS = 16;
 
 /** Brings one slot to its goal. The latest request wins; a load in progress is completed first. */
 export class Slot {
@@ -67,9 +27,7 @@ export class Slot {
   private progress: SlotLoad | null = null;
   private status: SlotStatus | null = null;
   private session: ModuleSession | null = null;
-  /** Events that arrived before their session existed. */
-  private early: (readonly number[])[] = [];
-  private earlyLost = 0;
+  private readonly early = new EarlyEvents();
   /**
    * Instance whose flows the module holds; null: loaded before this agent started, so they belong to the first instance
    * assigned here.
@@ -80,8 +38,7 @@ export class Slot {
   private attempts = 0;
   private timer: NodeJS.Timeout | null = null;
   private drops: DropCounters;
-  /** What the slot had counted when its instance was assigned to it; null: not read since. */
-  private origin: SlotSample | null = null;
+  private counted = new SlotFigures();
   private losses: EventLosses;
   /** Rows of flow state of IPv6, which imports into the instance left out. */
   ipv6RowsLeftOut = 0;
@@ -117,7 +74,7 @@ export class Slot {
       this.wasUp = false;
       this.endSession();
       this.drops = new DropCounters(this.slot, this.host);
-      this.origin = null;
+      this.counted = new SlotFigures();
       this.losses = this.noLosses();
       this.ipv6RowsLeftOut = 0;
     }
@@ -140,7 +97,7 @@ export class Slot {
     this.left = null;
     this.progress = null;
     this.endSession();
-    this.tellEarly(null);
+    this.early.handTo(null);
     this.reached = false;
     this.stopTimer();
   }
@@ -196,8 +153,7 @@ export class Slot {
 
   event(words: readonly number[]): void {
     if (this.session) this.session.event(words);
-    else if (this.early.length < EARLY_EVENTS) this.early.push(words);
-    else this.earlyLost++;
+    else this.early.add(words);
   }
 
   get running(): ModuleSession | null {
@@ -217,23 +173,7 @@ export class Slot {
   /** What its instance has taken and passed on since it was assigned the slot; null: beside an engine, or not known. */
   figures(now: SlotSample | undefined): InstanceSample | null {
     if (!this.atSwitch || !this.target || !now) return null;
-    this.origin ??= now;
-    const since = (name: CountOf) => Math.max(0, now[name] - this.origin![name]);
-    const [lost, noHop] = [since('lost'), since('no_hop')];
-    return {
-      instance_id: this.target.instance.id,
-      packets_in: since('frames_in') + since('bypassed') + lost,
-      packets_out: Math.max(0, since('frames_out') + since('bypassed') - noHop),
-      bytes_in: since('bytes_in'),
-      bytes_out: since('bytes_out'),
-      drops: {
-        ...(lost > 0 && { [SLOT_DROPS.dropped]: lost }),
-        ...(noHop > 0 && { [SLOT_DROPS.noHop]: noHop }),
-      },
-      cpu_share: 0,
-      latency_ns: [],
-      queue_depth: this.status?.counters.held ?? 0,
-    };
+    return this.counted.of(this.target.instance.id, now, this.status?.counters.held ?? 0);
   }
 
   observed(): ObservedSlot {
@@ -381,18 +321,9 @@ export class Slot {
     await port.writeRegisters(this.slot, writes);
     const session = await adapter.begin(this.access(instance.id), instance.config, fresh);
     this.session = session;
-    this.tellEarly(fresh ? null : session);
+    const missed = this.early.handTo(fresh ? null : session);
+    if (missed > 0) this.losses.add(missed);
     await enable(port, this.slot);
-  }
-
-  /** Null: the events belong to an instance that is gone. */
-  private tellEarly(session: ModuleSession | null): void {
-    const { early, earlyLost: count } = this;
-    this.early = [];
-    this.earlyLost = 0;
-    if (!session) return;
-    for (const words of early) session.event(words);
-    if (count > 0) this.losses.add(count);
   }
 
   private restartCounters(): void {

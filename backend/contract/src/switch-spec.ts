@@ -188,7 +188,9 @@ export const SwitchAbilities = z.strictObject({
   keep_flows: z.boolean().optional().describe('can keep hashed flows at the target of their first packet; absent: no'),
   ipv6: z.boolean().describe('forwards by IPv6 destination'),
   meters: z.boolean(),
-  mirror: z.boolean(),
+  mirror: z
+    .boolean()
+    .describe('copies the packets of a mirror to several targets, each copy with a hop of its own (HydraNF 6.5.2)'),
   traces: z.boolean().optional().describe('tells what it did with single packets; absent: no'),
   rewrite: z.array(z.enum(['eth.src', 'eth.dst', 'ttl'])),
   table_entries: z.partialRecord(SwitchTable, z.int().min(0)).describe('limit per table; absent: no limit of its own'),

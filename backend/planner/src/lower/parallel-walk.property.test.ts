@@ -35,7 +35,7 @@ const catalogues = fc.array(profile, { minLength: CATALOGUE.length, maxLength: C
 const COPYING = new Map(
   rack({ servers: 1, cores: 1, ghz: 1 }).switches.map(({ id }) => [
     id,
-    { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, all: true } },
+    { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, all: true }, mirror: true },
   ]),
 );
 

@@ -1,4 +1,10 @@
-import { crossesServers, type GraphEdge, type Infrastructure, type InstanceGraph } from '@orrery/contract';
+import {
+  crossesServers,
+  type GraphEdge,
+  type Infrastructure,
+  type InstanceGraph,
+  type SwitchNode,
+} from '@orrery/contract';
 import { grouped } from '../grouped.js';
 import { ASSUMED_ABILITIES } from './switch/abilities.js';
 import type { AbilitiesOf } from './switch/lower-fabric.js';
@@ -18,16 +24,22 @@ export function mirrorsInSwitch(
 ): ReadonlySet<string> {
   const mirrors = graph.nodes.filter((node) => node.kind === 'mirror');
   if (mirrors.length === 0) return new Set();
+  const copying = new Set(copyingSwitches(infrastructure, abilitiesOf).map(({ id }) => id));
   const able = new Set(
-    switchPlaces(infrastructure).flatMap(({ id, dataPlanes }) =>
-      (abilitiesOf.get(id) ?? ASSUMED_ABILITIES).groups.all ? [...dataPlanes.keys()] : [],
-    ),
+    switchPlaces(infrastructure).flatMap(({ id, dataPlanes }) => (copying.has(id) ? [...dataPlanes.keys()] : [])),
   );
   const leaving = grouped(graph.edges, ({ from }) => from ?? '');
   const copied = mirrors.filter(({ id, server }) => {
     return able.has(server) && awayBranches(leaving.get(id) ?? []).length >= FEWEST_BRANCHES;
   });
   return new Set(copied.map(({ id }) => id));
+}
+
+/** The switches that copy packets for mirrors: their agents can, and the infrastructure has it among their actions. */
+export function copyingSwitches({ switches }: Infrastructure, abilitiesOf: AbilitiesOf): SwitchNode[] {
+  return switches.filter(
+    ({ id, actions }) => actions.includes('mirror') && (abilitiesOf.get(id) ?? ASSUMED_ABILITIES).mirror,
+  );
 }
 
 /** The edges out of a mirror to branches that wholly begin at one instance on another server. */

@@ -35,6 +35,8 @@ interface ParallelInput {
   readonly ghz: number;
   readonly strategy: ParallelStrategy;
   readonly seed: number;
+  /** A switch copies packets for mirrors. */
+  readonly switch_mirrors: boolean;
   readonly infrastructure: Infrastructure;
   readonly calibration?: Calibration;
   readonly implementations: AssignedImplementations;

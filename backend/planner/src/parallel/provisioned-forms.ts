@@ -42,6 +42,11 @@ interface ProvisionInput {
   readonly seed: number;
 }
 
+interface FormInput extends ProvisionInput {
+  /** A switch copies packets for mirrors. */
+  readonly switch_mirrors: boolean;
+}
+
 /** A series-parallel graph of a chain's NFs that is to get instances. */
 interface ProvisionedGraph {
   readonly chain: PlannedChain;
@@ -68,7 +73,7 @@ export function provisionedBy(
 
 /** Instances of a graph over the servers, as if these were empty, and how near they are to the least traffic. */
 export function provisionForm(
-  input: ProvisionInput,
+  input: FormInput,
   graph: ProvisionedGraph,
 ): { form: ParallelProvisioning; quality: Quality | null } | null {
   const problem = provisioningOf(input, graph);
@@ -182,7 +187,7 @@ function countsOf(
 
 /** Mirror and merge of each step of the chain, each NF taken to stand where most of its instances are. */
 function mergesOf(
-  { descriptors, infrastructure }: ProvisionInput,
+  { descriptors, switch_mirrors }: FormInput,
   { chain, path, series, rate_bps }: ProvisionedGraph,
   all: ProvisioningProblem['servers'],
   { counts }: Extract<Provisioning, { feasible: true }>,
@@ -200,7 +205,6 @@ function mergesOf(
   const catalogue = indexDescriptors(descriptors);
   const kinds = descriptorsByNode(chain.definition);
   const profileOf = (nf: number) => catalogue.get(kinds.get(path.nodes[nf]!)!)!;
-  const mirrors = infrastructure.switches.some(({ actions }) => actions.includes('mirror'));
   return series.flatMap((step, i) => {
     if (step.kind === 'nf') return [];
     const { chosen, rejected } = placeMirrorAndMerge({
@@ -211,7 +215,7 @@ function mergesOf(
       sends_original: sendsOriginal(step.branches.map((branch) => nfsOf(branch).map(profileOf))),
       packet_bytes,
       rate_pps: packetRate(rate_bps, packet_bytes),
-      switch_mirrors: mirrors,
+      switch_mirrors,
       switch_merges: false,
     });
     const short = ({ title, link_bytes, switch_traversals, because }: (typeof rejected)[number]) => ({

@@ -6,6 +6,8 @@ import { flowWay } from '../chaining/flow-ways.js';
 import type { AssignedImplementations } from '../check/assigned-implementation.js';
 import type { ClockOf } from '../check/clock.js';
 import { MAX_PATHS, type Path, pathsOf } from '../check/paths.js';
+import type { AbilitiesOf } from '../lower/switch/lower-fabric.js';
+import { copyingSwitches } from '../lower/switch-mirrors.js';
 import { parallelForm } from '../parallel/parallel-forms.js';
 import type { PlacementBound } from '../placement/bound.js';
 import { chooseOffloads, type OffloadInput } from '../placement/offload.js';
@@ -41,8 +43,18 @@ export function analyse(
   const expired = () => isLate(time);
   const instances = { ...input, graph: unscheduled };
   const { classes, quality, reasons } = classesWithWays(input, instances, options, expired, attempts, recall);
+  const { switches = new Map() } = onSwitches;
   const schedules = found.map((it) => recall.of('schedule form', recall.nameOf(it), () => scheduleForm(it)));
-  const parallel = parallelForms(input, assignment.implementations, options, clockOf, expired, attempts, recall);
+  const parallel = parallelForms(
+    input,
+    assignment.implementations,
+    options,
+    clockOf,
+    switches,
+    expired,
+    attempts,
+    recall,
+  );
   const infrastructure =
     attempts.run('infrastructure', 'infrastructure', () => infrastructureReasons(input, assignment, recall)) ?? [];
   const { offloads, reasons: offloadReasons } =
@@ -105,13 +117,15 @@ function parallelForms(
   implementations: AssignedImplementations,
   { parallelization: strategy, seed }: PlanOptions,
   clockOf: ClockOf,
+  switches: AbilitiesOf,
   expired: () => boolean,
   attempts: Attempts,
   recall: Recall,
 ) {
   const rateOf = (chain: PlannedChain, path: Path) => analysedRate(input.pgraph, chain, path);
   const calibration = recall.nameOf(input.calibration ?? NOT_CALIBRATED);
-  const common = { ...input, implementations, rateOf, strategy, seed };
+  const switch_mirrors = copyingSwitches(input.infrastructure, switches).length > 0;
+  const common = { ...input, implementations, rateOf, strategy, seed, switch_mirrors };
   const possible = { ...common, expired, known: new Map(), recall };
   // Formed without a time limit, so that what is shown is what runs.
   const formed = { ...common, expired: () => false, known: new Map(), recall };
@@ -120,7 +134,7 @@ function parallelForms(
     const name = unplacedName(recall, input.pgraph, implementations, chain);
     return analysedPaths(input.pgraph, chain).flatMap((path) => {
       const found = attempts.run('parallelization', path.id, () =>
-        recall.of('parallel', [name, path, ghz, calibration], () =>
+        recall.of('parallel', [name, path, ghz, calibration, switch_mirrors], () =>
           parallelForm({ ...(chain.execution === 'parallel' ? formed : possible), ghz }, chain, path),
         ),
       );

@@ -141,7 +141,7 @@ describe('a chain that is to run in parallel', () => {
   it('leaves it to a switch that can to copy packets to branches on other servers', () => {
     const infrastructure = rack({ servers: 6, cores: 1, ghz: 1 });
     const definition = { ...CHAIN, traffic_class: { ...CHAIN.traffic_class, rate_bps: 5e9 } };
-    const made = (all: boolean) =>
+    const made = (mirror: boolean) =>
       makePlan({
         id: 'plan',
         created_ms: 0,
@@ -149,7 +149,9 @@ describe('a chain that is to run in parallel', () => {
         descriptors: ['a', 'b', 'c'].map(reader),
         infrastructure,
         abilities: Object.fromEntries(infrastructure.servers.map(({ id }) => [id, ABLE])),
-        switches: new Map([['switch-1', { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, all } }]]),
+        switches: new Map([
+          ['switch-1', { ...ASSUMED_ABILITIES, groups: { ...ASSUMED_ABILITIES.groups, all: true }, mirror }],
+        ]),
         base: null,
         budget: { steps: 50 },
       });
@@ -168,7 +170,14 @@ describe('a chain that is to run in parallel', () => {
     const { copies } = plan.nodes[server]!.modules!.find((module) => module.kind === 'mirror')!;
     expect(copies).toHaveLength(3 - away.length + 1);
     expect(copies.at(-1)!.targets).toMatchObject([{ to: { kind: 'hop', hop } }]);
-    expect(mirrorOf(made(false)).hop).toBeNull();
+    const without = made(false);
+    expect(mirrorOf(without).hop).toBeNull();
+    const places = ({ parallel }: Plan) =>
+      parallel.flatMap(({ provisioning }) =>
+        provisioning!.merges.flatMap(({ chosen, rejected }) => [chosen!, ...rejected.map(({ title }) => title)]),
+      );
+    expect(places(plan).filter((title) => title.startsWith('mirror in the switch'))).not.toEqual([]);
+    expect(places(without).filter((title) => title.startsWith('mirror in the switch'))).toEqual([]);
   });
 
   it('copies packets where they arrive, and merges them where they go next', () => {

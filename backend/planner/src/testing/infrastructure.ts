@@ -33,7 +33,9 @@ export function rack({
       memory_bytes,
       nics: [{ name: 'eth0', bandwidth_bps: nic_bps }],
     })),
-    switches: [{ id: 'switch-1', origin: 'twin', driver: 'ovs', ports: 64, table_entries, actions: ['forward'] }],
+    switches: [
+      { id: 'switch-1', origin: 'twin', driver: 'ovs', ports: 64, table_entries, actions: ['forward', 'mirror'] },
+    ],
     hosts: ['client-1', 'client-2'].map((id, i) => ({
       id,
       origin: 'twin',

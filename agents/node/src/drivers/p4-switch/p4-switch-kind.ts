@@ -37,7 +37,7 @@ const ABILITIES: SwitchAbilities = {
   keep_flows: false,
   ipv6: true,
   meters: true,
-  mirror: false,
+  mirror: true,
   rewrite: ['eth.dst', 'ttl'],
   table_entries: {
     admit: TABLE_ENTRIES,

@@ -31,8 +31,7 @@ const ABILITIES: SwitchAbilities = {
   keep_flows: true,
   ipv6: true,
   meters: true,
-  // Open vSwitch has it; no action of an entry uses it.
-  mirror: false,
+  mirror: true,
   rewrite: ['eth.src', 'eth.dst', 'ttl'],
   table_entries: {},
   entries: OVS_ENTRIES,

@@ -88,9 +88,21 @@ struct fields_t {
     // What is yet to be done.
     bool    to_steer;
     bool    to_split;
+    bool    to_keep;
     bool    to_route;
     bool    to_return;
     bit<3>  stage;
+}
+
+// To the agent: the first packet of a flow that is to stay where the ranges of its split send it.
+struct new_flow_t {
+    bit<32> split;
+    bit<16> flow_id;
+    bit<32> ip_src;
+    bit<32> ip_dst;
+    bit<8>  ip_proto;
+    bit<48> mac;
+    port_t  port;
 }
 
 parser ParseFrame(packet_in packet, out headers_t hdr, inout fields_t fields, inout standard_metadata_t standard) {
@@ -202,6 +214,8 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
     direct_counter(CounterType.packets_and_bytes) admitted;
     direct_counter(CounterType.packets_and_bytes) steered;
     direct_counter(CounterType.packets_and_bytes) shared;
+    direct_counter(CounterType.packets_and_bytes) kept;
+    direct_counter(CounterType.packets_and_bytes) not_kept;
     direct_counter(CounterType.packets_and_bytes) routed;
     direct_counter(CounterType.packets_and_bytes) routed_ipv6;
     direct_counter(CounterType.packets_and_bytes) taken_1;
@@ -222,6 +236,12 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
         fields.rest = ((24w0 ++ fields.ip_proto ++ fields.port_src ++ fields.port_dst) & rest_mask) + 0x7f4a7c15;
         fields.split = split;
         fields.to_split = true;
+    }
+
+    // Of a split whose flows stay where they are when its ranges change.
+    action hash_kept(bit<32> split, bit<64> addresses_mask, bit<64> rest_mask) {
+        fields.to_keep = true;
+        hash_flow(split, addresses_mask, rest_mask);
     }
 
     // As a router does (RFC 1812 5.3.1). The checksum is updated for the one field (RFC 1624): ~m + m' is 0xfeff.
@@ -264,6 +284,14 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
         standard.egress_spec = port;
     }
 
+    action send_new(bit<48> mac, port_t port) {
+        send(mac, port);
+        digest<new_flow_t>(1, {fields.split, fields.flow_id, fields.ip_src, fields.ip_dst, fields.ip_proto, hdr.ethernet.dst,
+            standard.egress_spec});
+    }
+
+    action to_split() { }
+
     action send_return(bit<48> mac, port_t port) {
         fields.to_return = true;
         send(mac, port);
@@ -304,7 +332,7 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
             fields.port_src: range @name("port_src");
             fields.port_dst: range @name("port_dst");
         }
-        actions = { send; send_return; hash_flow; hash_return; enter_nfs; to_route; drop; }
+        actions = { send; send_return; hash_flow; hash_kept; hash_return; enter_nfs; to_route; drop; }
         const default_action = drop();
         counters = steered;
         size = 16384;
@@ -366,10 +394,34 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
             fields.nfs: exact @name("nfs");
             hdr.ethernet.ether_type: ternary @name("eth_type");
         }
-        actions = { send; hash_flow; drop; }
+        actions = { send; hash_flow; hash_kept; drop; }
         const default_action = drop();
         counters = passed;
         size = 16384;
+    }
+
+    // Flows in progress, by entries of the agent that end when they are idle (E2 3.4.4).
+    table keep {
+        key = {
+            fields.split: exact @name("split");
+            fields.flow_id: exact @name("flow_id");
+            fields.ip_src: exact @name("ip_src");
+            fields.ip_dst: exact @name("ip_dst");
+            fields.ip_proto: exact @name("ip_proto");
+        }
+        actions = { send; @defaultonly NoAction; }
+        const default_action = NoAction();
+        counters = kept;
+        support_timeout = true;
+        size = 16384;
+    }
+
+    table unkept {
+        key = { fields.split: ternary @name("split"); }
+        actions = { to_split; drop; }
+        const default_action = drop();
+        counters = not_kept;
+        size = 16;
     }
 
     table split {
@@ -378,7 +430,7 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
             hdr.ethernet.ether_type: ternary @name("eth_type");
             fields.flow_id: range @name("flow_id");
         }
-        actions = { send; drop; }
+        actions = { send; send_new; drop; }
         const default_action = drop();
         counters = shared;
         size = 16384;
@@ -447,7 +499,16 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
             fields.hash = fields.hash ^ fields.rest;
             mix_rest.apply(fields.hash);
             fields.flow_id = fields.hash[63:48];
-            split.apply();
+            if (fields.to_keep) {
+                if (keep.apply().hit) {
+                    fields.to_split = false;
+                } else if (!unkept.apply().hit) {
+                    fields.to_split = false;
+                }
+            }
+            if (fields.to_split) {
+                split.apply();
+            }
         }
         if (fields.to_route) {
             if (hdr.ipv6.isValid()) {

@@ -2,6 +2,7 @@ import type { SwitchSpec } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SWITCH_DRIVERS } from '../switch/switch-drivers.js';
+import { flowFrames, splitSpec, waysOf } from '../testing/switch-flows.js';
 import { exchange, SWITCH_LABS, type SwitchLab } from '../testing/switch-lab.js';
 import { outcome, type Sent } from '../testing/switch-oracle.js';
 import {
@@ -111,6 +112,68 @@ describe.each(SWITCH_LABS)('the switch driver $kind', ({ kind, missing, knowsFlo
       // Back again, it has dropped nothing yet.
       await put(meteredSpec(4), lab, other);
       expect((await other.read()).metered?.get(METER.id)?.packets ?? 0).toBe(0);
+    },
+    LIMIT_MS,
+  );
+
+  it.skipIf(missing)(
+    'keeps flows in progress at their targets when ranges change, within its room, and over a new agent',
+    async () => {
+      const lab = await setUp(PORTS);
+      const keep = { capacity: 12, idle_timeout_s: 300 };
+      const ways = (flows: number[]) => waysOf(flows, exchange(lab, PORTS, flowFrames(flows), ENDS));
+      const holds = (flows: number, driver = lab.driver) =>
+        expect.poll(async () => (await driver.read()).kept?.length, { timeout: 10_000 }).toBe(flows);
+      const old = Array.from({ length: 8 }, (_, i) => i);
+      const fresh = Array.from({ length: 6 }, (_, i) => 100 + i);
+      await put(splitSpec(1, abilities, 0x8000, keep), lab);
+      const before = ways(old);
+      expect(new Set(before)).toEqual(new Set(['p2', 'p3']));
+      await holds(old.length);
+      await put(splitSpec(2, abilities, 1, keep), lab);
+      expect(ways(old)).toEqual(before);
+      expect(ways(fresh)).toEqual(fresh.map(() => 'p3'));
+      await holds(keep.capacity);
+
+      const spec = splitSpec(2, abilities, 1, keep);
+      const { kept = [], drift, entries } = await lab.driver.read();
+      expect(drift).toEqual([]);
+      expect(entries).toBe(spec.entries.length);
+      const onLeft = before.filter((port) => port === 'p2').length;
+      expect(kept.filter(({ mac }) => mac === '02:0e:00:01:00:00')).toHaveLength(onLeft);
+      const flowIds = new Set(kept.map(({ flow_id }) => flow_id));
+      expect(flowIds.size).toBe(keep.capacity);
+      expect(kept.every(({ split }) => split === 7)).toBe(true);
+      // The second packet of each of the eight went by its entry.
+      expect(kept.filter(({ packets }) => packets === 1)).toHaveLength(old.length);
+
+      const next = lab.make();
+      await put(splitSpec(3, abilities, 1, keep), lab, next);
+      await holds(keep.capacity, next);
+      expect(ways(old)).toEqual(before);
+      // The instance on the left is gone: its flows follow the ranges.
+      await put(splitSpec(4, abilities, 0, keep), lab, next);
+      expect(ways(old)).toEqual(old.map(() => 'p3'));
+      await put(splitSpec(5, abilities, 0, null), lab, next);
+      await holds(0, next);
+      expect((await next.read()).drift).toEqual([]);
+    },
+    LIMIT_MS,
+  );
+
+  it.skipIf(missing)(
+    'lets a flow follow the ranges again when no packet of it has come for its time',
+    async () => {
+      const lab = await setUp(PORTS);
+      const keep = { capacity: 12, idle_timeout_s: 2 };
+      const ways = () => waysOf([1], exchange(lab, PORTS, flowFrames([1]), ENDS));
+      const kept = () => expect.poll(async () => (await lab.driver.read()).kept?.length, { timeout: 30_000 });
+      await put(splitSpec(1, abilities, 0xffff, keep), lab);
+      expect(ways()).toEqual(['p2']);
+      await kept().toBe(1);
+      await put(splitSpec(2, abilities, 1, keep), lab);
+      await kept().toBe(0);
+      expect(ways()).toEqual(['p3']);
     },
     LIMIT_MS,
   );

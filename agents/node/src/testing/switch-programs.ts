@@ -40,14 +40,14 @@ function prefix(field: SwitchField, value: fc.Arbitrary<number>, bits: number, s
   });
 }
 
-function matched({ field, value, bits, length }: Prefix, abilities: Abilities) {
+export function matched({ field, value, bits, length }: Prefix, abilities: Abilities) {
   const size = 2 ** (bits - length);
   const lo = Math.floor(value / size) * size;
   if (abilities[field]?.kind === 'range') return { lo, hi: lo + size - 1 };
   return { value: lo, mask: 2 ** bits - size };
 }
 
-const exact = (value: number, bits: number) => ({ value, mask: 2 ** bits - 1 });
+export const exact = (value: number, bits: number) => ({ value, mask: 2 ** bits - 1 });
 
 /** Matches of a class: addresses, and a protocol with ports if it has them. */
 const classMatch = fc.record(
@@ -256,7 +256,7 @@ function uniqueEntries(entries: object[]): object[] {
   });
 }
 
-function pieces(lo: number, hi: number): Prefix[] {
+export function pieces(lo: number, hi: number): Prefix[] {
   const found: Prefix[] = [];
   for (let at = lo; at <= hi; ) {
     let length = 16;

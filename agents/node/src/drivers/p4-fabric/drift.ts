@@ -7,21 +7,25 @@ import type { SwitchReading } from '../switch-driver.js';
 export interface Held {
   readonly entries: ReadonlyMap<string, TableEntry>;
   readonly groups: ReadonlyMap<number, MulticastGroup>;
+  /** Of flows in progress, by identity. */
+  readonly kept: ReadonlyMap<string, TableEntry>;
 }
 
 /** Default actions are of the program. */
 export function heldBy(entities: readonly Entity[], info: P4Info): Held {
   const entries = new Map<string, TableEntry>();
   const groups = new Map<number, MulticastGroup>();
+  const kept = new Map<string, TableEntry>();
+  const keep = info.tables.get('keep')?.id;
   for (const { tableEntry, packetReplicationEngineEntry } of entities) {
     const group = packetReplicationEngineEntry?.multicastGroupEntry;
     if (tableEntry && !tableEntry.isDefaultAction) {
       const entry = asWritten(tableEntry, info);
-      entries.set(identityOf(entry), entry);
+      (entry.tableId === keep ? kept : entries).set(identityOf(entry), entry);
     }
     if (group) groups.set(group.multicastGroupId, normal(group));
   }
-  return { entries, groups };
+  return { entries, groups, kept };
 }
 
 function normal({ multicastGroupId, replicas = [] }: MulticastGroup): MulticastGroup {

@@ -37,7 +37,22 @@ describe('entries of fabric.p4', () => {
       'hash_flow',
       { split: 9n, addresses_mask: 0xffff_ffff_0000_0000n, rest_mask: 0xff_0000_ffffn },
     ],
+    [
+      'steer',
+      [
+        { do: 'hash-flow', key: ['ip.dst'], split: 9 },
+        { do: 'next-table', table: 'keep' },
+      ],
+      'hash_kept',
+      { split: 9n, addresses_mask: 0xffff_ffffn, rest_mask: 0n },
+    ],
     ['split', [toMac, { do: 'output', port: 'p1' }], 'send', { mac: MAC, port: 1n }],
+    [
+      'split',
+      [{ do: 'keep-flow', split: 9, capacity: 4, idle_timeout_s: 60 }, toMac, { do: 'output', port: 'p1' }],
+      'send_new',
+      { mac: MAC, port: 1n },
+    ],
     ['route', [{ do: 'drop' }], 'drop', {}],
   ])('in %s: %j', (table, actions, action, params) => {
     expect(content([entry(table, actions)]).entries).toEqual([

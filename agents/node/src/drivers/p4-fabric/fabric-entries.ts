@@ -168,10 +168,14 @@ class Lowering {
       }
       if (group?.kind === 'select' && (table === 'steer' || table === 'onward')) {
         if (this.ofGroup(group).length === 0) return null;
-        return hashed(group.key, FIRST_GROUP_SPLIT + BigInt(group.id), returns);
+        return hashed(group.key, FIRST_GROUP_SPLIT + BigInt(group.id), returns ? 'hash_return' : 'hash_flow');
       }
     } else if (done['hash-flow'] && next === 'split') {
-      return hashed(done['hash-flow'].key, BigInt(done['hash-flow'].split), returns);
+      return hashed(done['hash-flow'].key, BigInt(done['hash-flow'].split), returns ? 'hash_return' : 'hash_flow');
+    } else if (done['hash-flow'] && next === 'keep' && !returns) {
+      return hashed(done['hash-flow'].key, BigInt(done['hash-flow'].split), 'hash_kept');
+    } else if (next === 'split' && table === 'keep') {
+      return { action: 'to_split', params: {} };
     } else if (done['enter-nfs'] && next === 'nf-1') {
       return { action: 'enter_nfs', params: { nfs: BigInt(done['enter-nfs'].nfs) } };
     } else if (next !== undefined && NEXT_STAGE.has(next) && table.startsWith('nf-')) {
@@ -191,7 +195,10 @@ class Lowering {
       if (port === undefined) return null;
       if (!mac && !returns) return { action: 'output', params: { port: BigInt(port) } };
       if (mac?.field === 'eth.dst')
-        return { action: returns ? 'send_return' : 'send', params: { mac: macNumber(mac.mac), port: BigInt(port) } };
+        return {
+          action: sending(returns, done['keep-flow'] !== undefined),
+          params: { mac: macNumber(mac.mac), port: BigInt(port) },
+        };
     }
     throw new Error(`${actions.map((one) => one.do).join(', ')} in ${table} is not among what fabric.p4 does`);
   }
@@ -206,12 +213,12 @@ function gathered(actions: readonly EntryAction[]): Gathered {
 function hashed(
   key: readonly DirectAttribute[],
   split: bigint,
-  returns: boolean,
+  action: 'hash_flow' | 'hash_kept' | 'hash_return',
 ): Pick<FabricEntry, 'action' | 'params'> {
   const under = (masks: Partial<Record<DirectAttribute, bigint>>) =>
     key.reduce((mask, field) => mask | (masks[field] ?? 0n), 0n);
   return {
-    action: returns ? 'hash_return' : 'hash_flow',
+    action,
     params: {
       split,
       addresses_mask: under({ 'ip.src': 0xffff_ffffn << 32n, 'ip.dst': 0xffff_ffffn }),
@@ -234,7 +241,9 @@ function places(ids: readonly number[], most: number): ReadonlyMap<number, numbe
   return found;
 }
 
-const tableName = (table: string) => table.replace('-', '_');
+/** Flows that the switch keeps have entries of their own in `keep`; the others have one in `unkept`. */
+const tableName = (table: string) => (table === 'keep' ? 'unkept' : table.replace('-', '_'));
+const sending = (returns: boolean, tells: boolean) => (returns ? 'send_return' : tells ? 'send_new' : 'send');
 const keyName = (field: string) => field.replace('.', '_');
 
 function keyField(field: SwitchField, one: FieldMatch): KeyField {
@@ -249,7 +258,8 @@ const exactly = (value: number | bigint, bits: number): KeyField => ({
   value: BigInt(value),
   mask: (1n << BigInt(bits)) - 1n,
 });
-const macNumber = (mac: string) => BigInt(`0x${mac.replaceAll(':', '')}`);
+/** Of its text. */
+export const macNumber = (mac: string) => BigInt(`0x${mac.replaceAll(':', '')}`);
 
 function ipv6Number(address: string): bigint {
   const [head = '', tail] = address.split('::');

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { ObservedPort, SwitchSpec } from '@orrery/contract';
-import type { MulticastGroup, TableEntry, Update } from '../p4runtime/messages.js';
+import type { MulticastGroup, Notice, TableEntry, Update } from '../p4runtime/messages.js';
 import type { P4Port } from '../p4runtime/p4-port.js';
 import type { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
 import { contentOf, identityOf, tableEntry } from '../p4runtime/table-entries.js';
@@ -8,6 +8,7 @@ import type { EntryCount, PacketTracer, SwitchDriver, SwitchReading } from '../s
 import { driftOf, type Held, heldBy } from './drift.js';
 import { type FabricMeter, fabricContent, type PortNumbers } from './fabric-entries.js';
 import type { FabricProgram } from './fabric-program.js';
+import { digestId, digestsOn, KeptFlows, keepingSplits, keptFlows } from './kept-flows.js';
 import { type HeldMeters, heldMeters, isAmong, meterQueries, meterUpdates } from './meters.js';
 
 /** What the switch was told. */
@@ -25,6 +26,10 @@ export class P4Switch implements SwitchDriver {
   private written: Written | null = null;
   /** Those that have been in every specification since they were set; null: not known, as after a restart of the agent. */
   private lasting: readonly FabricMeter[] | null = null;
+  private readonly flows = new KeptFlows();
+  /** What changes or reads the flows that the switch keeps happens one after the other. */
+  private turn: Promise<unknown> = Promise.resolve();
+  private keeps = false;
 
   constructor(
     private readonly client: P4RuntimeClient,
@@ -32,7 +37,11 @@ export class P4Switch implements SwitchDriver {
     private readonly portsByName: ReadonlyMap<string, P4Port>,
     private readonly software: string,
     readonly tracer?: PacketTracer,
-  ) {}
+  ) {
+    client.onNotice = (notice) => {
+      void this.inTurn(() => this.take(notice));
+    };
+  }
 
   async describe(): Promise<string> {
     return `${this.software}, P4Runtime ${await this.client.capabilities()}`;
@@ -51,7 +60,21 @@ export class P4Switch implements SwitchDriver {
     });
   }
 
-  async apply(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void> {
+  apply(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void> {
+    return this.inTurn(() => this.write(spec, ports));
+  }
+
+  read(): Promise<SwitchReading> {
+    return this.inTurn(() => this.reading());
+  }
+
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.turn.then(work);
+    this.turn = done.catch(() => undefined);
+    return done;
+  }
+
+  private async write(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void> {
     const numbers: PortNumbers = new Map(
       ports.flatMap(({ name, number }) => (number === null ? [] : [[name, number]])),
     );
@@ -68,9 +91,14 @@ export class P4Switch implements SwitchDriver {
     const wantedGroups = new Map(groups.map(({ id, ports: of }) => [id, multicastGroup(id, of)]));
     if ((await this.client.pipelineCookie()) !== program.cookie) await this.client.setPipeline(program.config);
     this.lasting = this.lasting?.filter((meter) => isAmong(meters, meter)) ?? null;
+    const before = await this.held();
+    const splits = keepingSplits(spec, numbers);
+    this.keeps = splits.size > 0;
     await this.client.write([
+      ...(this.keeps ? await this.digestsMissing() : []),
+      ...this.flows.follow(splits, before.kept, program.info),
       ...meterUpdates(meters, await this.heldMeters(meters), this.lasting, program.info),
-      ...changes(await this.held(), { entries: wanted, groups: wantedGroups }),
+      ...changes(before, { entries: wanted, groups: wantedGroups }),
     ]);
     const held = await this.held();
     const { rates } = await this.heldMeters(meters);
@@ -80,10 +108,14 @@ export class P4Switch implements SwitchDriver {
       throw new Error(`${this.client.address} holds ${held.entries.size} of ${wanted.size} entries`);
   }
 
-  async read(): Promise<SwitchReading> {
+  private async reading(): Promise<SwitchReading> {
     const { cookie } = await this.program.load();
     if ((await this.client.pipelineCookie()) !== cookie) return this.withoutProgram();
+    // Without a stream nothing is told of new flows. Where another controller has it, they follow the ranges.
+    if (this.keeps) await this.client.write([]).catch(() => undefined);
+    const { info } = await this.program.load();
     const held = await this.held();
+    this.flows.know(held.kept, info);
     const { written } = this;
     const counts = new Map<number, EntryCount>();
     let ofGroups = 0;
@@ -105,6 +137,7 @@ export class P4Switch implements SwitchDriver {
     const otherMeters = changed > 0 ? [`${changed} meters were changed`] : [];
     return {
       entries: held.entries.size - ofGroups,
+      kept: keptFlows(held.kept.values(), info),
       counts,
       metered,
       ...drift,
@@ -118,6 +151,30 @@ export class P4Switch implements SwitchDriver {
     const rules = written?.spec.entries.flatMap(({ rule_id }) => (rule_id === null ? [] : [rule_id])) ?? [];
     const drift = written ? ['the program was replaced: every entry is gone'] : [];
     return { entries: 0, counts: new Map(), drift, drifted_rules: [...new Set(rules)] };
+  }
+
+  /** What makes the switch tell of new flows; nothing where it does. */
+  private async digestsMissing(): Promise<Update[]> {
+    const { info } = await this.program.load();
+    // simple_switch_grpc refuses to read what is not set.
+    const found = await this.client.read([{ digestEntry: { digestId: digestId(info) } }]).catch(() => []);
+    return found.some(({ digestEntry }) => digestEntry?.config) ? [] : [digestsOn(info)];
+  }
+
+  /** A flow without an entry, such as one that could not be written, follows the ranges, and is told again. */
+  private async take({ digest, idleTimeoutNotification }: Notice): Promise<void> {
+    try {
+      const { info } = await this.program.load();
+      if (digest?.digestId === digestId(info)) {
+        const { updates, whole } = this.flows.enter(digest, info);
+        if (updates.length > 0) await this.client.write(updates);
+        if (whole) this.client.acknowledge(digest);
+      }
+      const ended = this.flows.end(idleTimeoutNotification?.tableEntry ?? [], info);
+      if (ended.length > 0) await this.client.write(ended);
+    } catch {
+      // The next reading says what the switch holds, and what is wrong with it.
+    }
   }
 
   private async heldMeters(meters: readonly FabricMeter[]): Promise<HeldMeters> {
@@ -139,7 +196,7 @@ export class P4Switch implements SwitchDriver {
 }
 
 /** In an order in which no packet meets an entry before what it refers to. */
-function changes(held: Held, wanted: Held): Update[] {
+function changes(held: Held, wanted: Pick<Held, 'entries' | 'groups'>): Update[] {
   const group = (type: Update['type'], multicastGroupEntry: MulticastGroup): Update => ({
     type,
     entity: { packetReplicationEngineEntry: { multicastGroupEntry } },

@@ -30,6 +30,8 @@ export interface TableEntry {
   /** Of whoever wrote it. */
   readonly metadata?: Buffer;
   readonly isDefaultAction?: boolean;
+  /** Without a packet for so long, the device tells of it. */
+  readonly idleTimeoutNs?: string;
 }
 
 export interface Replica {
@@ -67,11 +69,35 @@ export interface MeterEntry {
   } | null;
 }
 
+/** Whether and how the device tells of a digest. */
+export interface DigestEntry {
+  readonly digestId: number;
+  readonly config?: {
+    readonly maxTimeoutNs?: string;
+    readonly maxListSize?: number;
+    readonly ackTimeoutNs?: string;
+  };
+}
+
+/** Digests of packets; each a struct of values, in the order of the program. */
+export interface DigestList {
+  readonly digestId: number;
+  readonly listId: string;
+  readonly data?: readonly { readonly struct?: { readonly members?: readonly { readonly bitstring?: Buffer }[] } }[];
+}
+
+/** What the device tells its primary controller by itself. */
+export interface Notice {
+  readonly digest?: DigestList;
+  readonly idleTimeoutNotification?: { readonly tableEntry?: readonly TableEntry[] };
+}
+
 export interface Entity {
   readonly tableEntry?: TableEntry;
   readonly meterEntry?: MeterEntry;
   readonly counterEntry?: CounterEntry;
   readonly registerEntry?: RegisterEntry;
+  readonly digestEntry?: DigestEntry;
   readonly packetReplicationEngineEntry?: { readonly multicastGroupEntry?: MulticastGroup };
 }
 

@@ -25,21 +25,24 @@ interface Described {
   readonly size?: string | number;
 }
 
-type Kind = 'tables' | 'actions' | 'meters' | 'counters';
+type Kind = 'tables' | 'actions' | 'meters' | 'counters' | 'digests';
 
-/** Tables, actions, meters and counters of a program by the last part of their name, which must tell them apart. */
+/** Tables, actions, meters, counters and digests of a program by the last part of their name, which must tell them apart. */
 export class P4Info {
   readonly tables: ReadonlyMap<string, P4Table>;
   readonly actions: ReadonlyMap<string, P4Action>;
   /** Arrays of meters and of counters. */
   readonly meters: ReadonlyMap<string, Preamble>;
   readonly counters: ReadonlyMap<string, Preamble>;
+  readonly digests: ReadonlyMap<string, Preamble>;
 
   /** `message`: for `SetForwardingPipelineConfig`. */
   constructor(readonly message: object) {
-    const { tables = [], actions = [], meters = [], counters = [] } = message as Partial<Record<Kind, Described[]>>;
+    const all = message as Partial<Record<Kind, Described[]>>;
+    const { tables = [], actions = [], meters = [], counters = [], digests = [] } = all;
     this.meters = byName(meters.map(({ preamble }) => named(preamble)));
     this.counters = byName(counters.map(({ preamble }) => named(preamble)));
+    this.digests = byName(digests.map(({ preamble }) => named(preamble)));
     this.tables = byName(
       tables.map(({ preamble, matchFields = [], size = 0 }) => ({
         ...named(preamble),

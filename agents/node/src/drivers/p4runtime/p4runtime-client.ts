@@ -1,7 +1,7 @@
 import type * as Grpc from '@grpc/grpc-js';
 import type { Root } from 'protobufjs';
 import { failureWords } from './failure-words.js';
-import type { Arbitration, ElectionId, Entity, PipelineConfig, Update } from './messages.js';
+import type { Arbitration, DigestList, ElectionId, Entity, Notice, PipelineConfig, Update } from './messages.js';
 import { protocol } from './protocol.js';
 
 const CALL_TIMEOUT_MS = 5000;
@@ -29,6 +29,8 @@ export class P4RuntimeClient {
   private root: Root | null = null;
   private stream: Grpc.ClientDuplexStream<object, object> | null = null;
   private arbitration: Promise<void> | null = null;
+  /** Takes what the device tells while this is its primary controller. */
+  onNotice: (notice: Notice) => void = () => undefined;
   /** Of two controllers the one that started later writes. */
   private electionId: ElectionId = { high: '0', low: String(BigInt(Date.now())) };
 
@@ -73,6 +75,11 @@ export class P4RuntimeClient {
         if (error instanceof P4RuntimeError && error.code === PERMISSION_DENIED) this.endStream();
         throw error;
       });
+  }
+
+  /** That the digests of a list were taken: the device may tell them again. */
+  acknowledge({ digestId, listId }: DigestList): void {
+    this.stream?.write({ digestAck: { digestId, listId } });
   }
 
   async read(entities: readonly Entity[]): Promise<Entity[]> {
@@ -130,8 +137,8 @@ export class P4RuntimeClient {
         stream.cancel();
         reject(this.failure({ message: 'no answer to the arbitration', code: DEADLINE_EXCEEDED }));
       }, CALL_TIMEOUT_MS);
-      stream.on('data', ({ arbitration }: { arbitration?: Arbitration }) => {
-        if (!arbitration) return;
+      stream.on('data', ({ arbitration, ...notice }: { arbitration?: Arbitration } & Notice) => {
+        if (!arbitration) return this.onNotice(notice);
         clearTimeout(late);
         const { code = 0, message = '' } = arbitration.status ?? {};
         if (code === 0) return resolve();

@@ -48,6 +48,18 @@ export const SwitchNfSample = z.strictObject({
 });
 export type SwitchNfSample = z.infer<typeof SwitchNfSample>;
 
+/**
+ * Of packets of a class: the time from the switch into its chain and back, one packet in 16, over the last ten seconds; exact to
+ * half an octave. Those without an identification (RFC 6864), those that an NF readdressed, and those that left their chain at
+ * another switch have none.
+ */
+export const RuleLatency = z.strictObject({
+  packets: z.int().min(1).describe('that were stamped and came back'),
+  p50_us: z.number().min(0),
+  p99_us: z.number().min(0),
+});
+export type RuleLatency = z.infer<typeof RuleLatency>;
+
 /** Counters since an entry was installed; they restart from zero when it is rewritten. */
 export const SwitchSamples = z.strictObject({
   t_ms: TimestampMs,
@@ -58,7 +70,9 @@ export const SwitchSamples = z.strictObject({
     .array(z.tuple([Count, Count, Count]))
     .max(1_000_000)
     .describe('[index in the specification, packets, bytes] of entries with nonzero counters'),
-  rules: z.array(z.strictObject({ rule_id: Id, packets: Count, bytes: Count })).max(65536),
+  rules: z
+    .array(z.strictObject({ rule_id: Id, packets: Count, bytes: Count, latency: RuleLatency.optional() }))
+    .max(65536),
   nfs: z.array(SwitchNfSample).max(1024).optional().describe('NFs that it runs; absent: none'),
   splits: z.array(SplitSample).max(4096).default([]).describe('of the rules whose flows it keeps, by their ids'),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Generation, Id, Name, Origin, TimestampMs } from './common.js';
 import { FabricRuleKind } from './fabric-spec.js';
-import { ObservedSwitch, SwitchDescription } from './switch-protocol.js';
+import { ObservedSwitch, RuleLatency, SwitchDescription } from './switch-protocol.js';
 import { SwitchEntry, SwitchTable } from './switch-spec.js';
 
 const Count = z.int().min(0);
@@ -62,5 +62,11 @@ export const SwitchEntryState = z.strictObject({
 export type SwitchEntryState = z.infer<typeof SwitchEntryState>;
 
 /** A fabric rule at one switch: the sum of its entries. */
-export const SwitchRuleState = z.strictObject({ rule_id: Id, ...owner, entries: Count, ...counters });
+export const SwitchRuleState = z.strictObject({
+  rule_id: Id,
+  ...owner,
+  entries: Count,
+  ...counters,
+  latency: RuleLatency.optional().describe('absent: the switch stamps no packets, or none has come back lately'),
+});
 export type SwitchRuleState = z.infer<typeof SwitchRuleState>;

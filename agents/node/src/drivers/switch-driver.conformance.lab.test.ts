@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SwitchSpec } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SWITCH_DRIVERS } from '../switch/switch-drivers.js';
-import { flowFrames, splitSpec, waysOf } from '../testing/switch-flows.js';
+import { chainSpec, flowFrames, splitSpec, stamped, waysOf } from '../testing/switch-flows.js';
 import { exchange, SWITCH_LABS, type SwitchLab } from '../testing/switch-lab.js';
 import { outcome, type Sent } from '../testing/switch-oracle.js';
 import {
@@ -174,6 +175,40 @@ describe.each(SWITCH_LABS)('the switch driver $kind', ({ kind, missing, knowsFlo
       await put(splitSpec(2, abilities, 1, keep), lab);
       await kept().toBe(0);
       expect(ways()).toEqual(['p3']);
+    },
+    LIMIT_MS,
+  );
+
+  it.skipIf(missing || !knowsFlowHash)(
+    'tells how long packets of a class take into their chain and back',
+    async () => {
+      const lab = await setUp(PORTS);
+      await put(chainSpec(1, abilities), lab);
+      const there = flowFrames(Array.from({ length: 300 }, (_, i) => i));
+      // simple_switch has queues of 64 packets.
+      const passed = (frames: readonly Sent[]) =>
+        Array.from({ length: 5 }, (_, i) => exchange(lab, PORTS, frames.slice(60 * i, 60 * (i + 1)), ENDS).length);
+      const all = [60, 60, 60, 60, 60];
+      const back = there.map(({ frame }) => ({ port: 'p2', frame }));
+      const took = async () => (await lab.driver.read()).latencies?.get('classify/c.e1') ?? [];
+      const packets = (steps: Awaited<ReturnType<typeof took>>) => steps.reduce((sum, step) => sum + step.packets, 0);
+      expect((await lab.driver.read()).drift).toEqual([]);
+      const began = performance.now();
+      expect(passed(there)).toEqual(all);
+      const inside_ms = 100;
+      await sleep(inside_ms);
+      expect(passed(back)).toEqual(all);
+      const most_ms = performance.now() - began;
+      const expected = stamped(there);
+      expect(expected).toBeGreaterThan(10);
+      await expect.poll(async () => packets(await took()), { timeout: 10_000 }).toBe(expected);
+      for (const step of (await took()).filter((one) => one.packets > 0)) {
+        expect(step.about_us).toBeGreaterThan((1000 * inside_ms) / Math.SQRT2);
+        expect(step.about_us).toBeLessThan(1000 * most_ms * Math.SQRT2);
+      }
+      // What has come back is told once, and what never went in is not.
+      expect(passed(back)).toEqual(all);
+      expect(packets(await took())).toBe(expected);
     },
     LIMIT_MS,
   );

@@ -25,6 +25,11 @@ export interface KeptFlow {
   readonly packets: number;
 }
 
+export interface LatencyStep {
+  readonly about_us: number;
+  readonly packets: number;
+}
+
 /** What a switch holds now. */
 export interface SwitchReading {
   readonly entries: number;
@@ -34,6 +39,8 @@ export interface SwitchReading {
   readonly counts: ReadonlyMap<number, EntryCount>;
   /** What meters have dropped, by their ids; absent: there are none. */
   readonly metered?: ReadonlyMap<number, EntryCount>;
+  /** Of rules: how many packets that were stamped took about so long, since the switch began; absent: it stamps none. */
+  readonly latencies?: ReadonlyMap<string, readonly LatencyStep[]>;
   /** What others have changed since it was applied, in words; empty: nothing. */
   readonly drift: readonly string[];
   /** The rules of which entries were deleted or changed. */

@@ -2,6 +2,7 @@ import type { SwitchSamples, SwitchSpec } from '@orrery/contract';
 import type { SwitchReading } from '../drivers/switch-driver.js';
 import { monotonicMs } from '../platform/monotonic.js';
 import { NfCounts } from './nf-counts.js';
+import { RuleLatencies } from './rule-latency.js';
 import { splitSamples } from './split-samples.js';
 
 /** Counters per entry, and their sums per rule. */
@@ -37,21 +38,28 @@ export class SwitchSampler {
   private sent_ms: number | null = null;
   private lost = 0;
   private readonly nfs = new NfCounts();
+  private readonly latencies = new RuleLatencies();
 
   constructor(
     private readonly send: (samples: SwitchSamples) => boolean,
     private readonly now_ms: () => number = monotonicMs,
   ) {}
 
-  take(spec: SwitchSpec, reading: Pick<SwitchReading, 'counts' | 'kept' | 'metered'>): void {
+  take(spec: SwitchSpec, reading: Pick<SwitchReading, 'counts' | 'kept' | 'metered' | 'latencies'>): void {
     this.nfs.take(spec, reading);
     const now = this.now_ms();
+    this.latencies.take(reading.latencies ?? new Map(), now);
     // The first reading only begins the first interval.
     this.sent_ms ??= now;
     const interval_ms = now - this.sent_ms;
     if (interval_ms <= 0) return;
     const nfs = this.nfs.samples();
-    const counted = { ...switchSamples(spec, reading), ...(nfs.length > 0 ? { nfs } : {}) };
+    const figures = switchSamples(spec, reading);
+    const rules = figures.rules.map((rule) => {
+      const latency = this.latencies.of(rule.rule_id);
+      return latency ? { ...rule, latency } : rule;
+    });
+    const counted = { ...figures, rules, ...(nfs.length > 0 ? { nfs } : {}) };
     const samples = { ...counted, t_ms: Date.now(), interval_ms, lost: this.lost };
     if (this.send(samples)) this.sent_ms = now;
     else this.lost++;

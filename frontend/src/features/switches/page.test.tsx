@@ -50,13 +50,14 @@ const ENTRIES: SwitchEntryState[] = [0, 1].map((index) => ({
   packets: 7,
   bytes: 700,
 }));
-const RULES: SwitchRuleState[] = ENTRIES.map(({ rule_id, chain_id, kind, packets, bytes }) => ({
+const RULES: SwitchRuleState[] = ENTRIES.map(({ rule_id, chain_id, kind, packets, bytes }, i) => ({
   rule_id: rule_id!,
   chain_id,
   kind,
   entries: 1,
   packets,
   bytes,
+  ...(i === 0 ? { latency: { packets: 12, p50_us: 40, p99_us: 320 } } : {}),
 }));
 let switches: SwitchState[] = [];
 const asked = vi.fn();
@@ -146,7 +147,9 @@ describe('Switches', () => {
     expect(stale()).toEqual([]);
     try {
       act(() => streamStore.setState({ ...before, state: 'reconnecting' }));
-      expect(stale()).toEqual([/^250pkt/, /^9/, /^7/, /^700/].map((text) => expect.stringMatching(text)));
+      expect(stale()).toEqual(
+        [/^250pkt/, /^9/, /^40/, /^320/, /^7/, /^700/].map((text) => expect.stringMatching(text)),
+      );
       const installed = within(screen.getByRole('table', { name: 'Switches' })).getByText('2 of 2');
       expect(installed.className).toBe('muted');
     } finally {

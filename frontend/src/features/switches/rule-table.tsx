@@ -11,6 +11,7 @@ import { DataTable } from '../../shared/table/data-table.js';
 import { liveColumn } from '../../shared/table/live-column.js';
 import { measuredColumn } from '../../shared/table/quantity-column.js';
 import { useLocalSettings } from '../../shared/table/table-settings.js';
+import { MeasuredText } from '../../shared/ui/rate-text.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { kindText } from './rule-text.js';
 
@@ -22,6 +23,13 @@ function ruleColumns(switchId: string, titleOf: ChainTitle): readonly Column<Swi
       quantity: metric,
       sampleKey: ({ rule_id }) => sampleKey('rule', `${switchId} ${rule_id}`, metric),
     });
+  const latency = (figure: 'p50_us' | 'p99_us', title: string): Column<SwitchRuleState> => ({
+    id: figure,
+    title,
+    hint: 'From a P4 switch into the chain and back to it: one packet in 16, last 10 s, exact to half an octave',
+    number: true,
+    cell: ({ latency: found }) => (found ? <MeasuredText quantity="us" value={found[figure]} /> : '–'),
+  });
   return [
     { id: 'rule', title: 'Rule', value: ({ rule_id }) => rule_id },
     {
@@ -34,6 +42,8 @@ function ruleColumns(switchId: string, titleOf: ChainTitle): readonly Column<Swi
     { id: 'entries', title: 'Entries', number: true, value: ({ entries }) => entries },
     rate('pps', 'Packet rate'),
     rate('bps', 'Bit rate'),
+    latency('p50_us', 'Latency p50'),
+    latency('p99_us', 'Latency p99'),
     measuredColumn({ id: 'packets', title: 'Packets', quantity: 'count', value: ({ packets }) => packets }),
     measuredColumn({ id: 'bytes', title: 'Bytes', quantity: 'bytes', value: ({ bytes }) => bytes }),
   ];

@@ -228,7 +228,7 @@ function hashed(
 }
 
 /** A place below `most` for each id, the same for the same ids. Throws an error when there are more ids than places. */
-function places(ids: readonly number[], most: number): ReadonlyMap<number, number> {
+export function places(ids: readonly number[], most: number): ReadonlyMap<number, number> {
   if (ids.length > most) throw new Error(`fabric.p4 has no room for ${ids.length} meters or groups`);
   const found = new Map<number, number>();
   const taken = new Set<number>();

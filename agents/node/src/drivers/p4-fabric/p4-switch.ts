@@ -4,7 +4,8 @@ import type { MulticastGroup, Notice, TableEntry, Update } from '../p4runtime/me
 import type { P4Port } from '../p4runtime/p4-port.js';
 import type { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
 import { contentOf, identityOf, tableEntry } from '../p4runtime/table-entries.js';
-import type { EntryCount, PacketTracer, SwitchDriver, SwitchReading } from '../switch-driver.js';
+import type { EntryCount, LatencyStep, PacketTracer, SwitchDriver, SwitchReading } from '../switch-driver.js';
+import { latenciesOf, latencyQueries, stampEntries, stampedClasses } from './class-latency.js';
 import { driftOf, type Held, heldBy } from './drift.js';
 import { type FabricMeter, fabricContent, type PortNumbers } from './fabric-entries.js';
 import type { FabricProgram } from './fabric-program.js';
@@ -17,6 +18,8 @@ interface Written {
   readonly held: Held;
   readonly meters: readonly FabricMeter[];
   readonly rates: HeldMeters['rates'];
+  /** Numbers of the classes whose packets it stamps, by rule. */
+  readonly classes: ReadonlyMap<string, number>;
   /** Index in the specification by identity. */
   readonly indices: ReadonlyMap<string, number>;
 }
@@ -79,7 +82,9 @@ export class P4Switch implements SwitchDriver {
       ports.flatMap(({ name, number }) => (number === null ? [] : [[name, number]])),
     );
     const program = await this.program.load();
-    const { entries, groups, meters } = fabricContent(spec, numbers);
+    const { entries: specified, groups, meters } = fabricContent(spec, numbers);
+    const classes = stampedClasses(spec);
+    const entries = [...specified, ...stampEntries(spec, specified, classes)];
     const wanted = new Map<string, TableEntry>();
     const indices = new Map<string, number>();
     for (const entry of entries) {
@@ -102,7 +107,7 @@ export class P4Switch implements SwitchDriver {
     ]);
     const held = await this.held();
     const { rates } = await this.heldMeters(meters);
-    this.written = { spec, held, indices, meters, rates };
+    this.written = { spec, held, indices, meters, rates, classes };
     this.lasting = meters;
     if (held.entries.size !== wanted.size)
       throw new Error(`${this.client.address} holds ${held.entries.size} of ${wanted.size} entries`);
@@ -138,6 +143,7 @@ export class P4Switch implements SwitchDriver {
     return {
       entries: held.entries.size - ofGroups,
       kept: keptFlows(held.kept.values(), info),
+      latencies: await this.latencies(),
       counts,
       metered,
       ...drift,
@@ -175,6 +181,13 @@ export class P4Switch implements SwitchDriver {
     } catch {
       // The next reading says what the switch holds, and what is wrong with it.
     }
+  }
+
+  private async latencies(): Promise<ReadonlyMap<string, readonly LatencyStep[]>> {
+    const classes = this.written?.classes ?? new Map();
+    if (classes.size === 0) return new Map();
+    const { info } = await this.program.load();
+    return latenciesOf(await this.client.read(latencyQueries(classes, info)), classes);
   }
 
   private async heldMeters(meters: readonly FabricMeter[]): Promise<HeldMeters> {

@@ -59,9 +59,7 @@ export function ruleStates(
 ): SwitchRuleState[] {
   const ownerOf = owners(rules);
   const valid = samples?.generation === spec.generation;
-  const counted = new Map(
-    (valid ? samples.rules : []).map(({ rule_id, packets, bytes }) => [rule_id, { packets, bytes }]),
-  );
+  const counted = new Map((valid ? samples.rules : []).map(({ rule_id, ...figures }) => [rule_id, figures]));
   const entries = new Map<string, number>();
   for (const { rule_id } of spec.entries) if (rule_id !== null) entries.set(rule_id, (entries.get(rule_id) ?? 0) + 1);
   return [...entries].map(([rule_id, count]) => ({

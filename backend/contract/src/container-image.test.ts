@@ -8,6 +8,8 @@ const DIGEST = `sha256:${'0a'.repeat(32)}`;
 it.each([
   'nginx:1.27',
   'orrery/nftables:1.0.0',
+  `${'n'.repeat(255)}:1`,
+  'registry.example:65535/name:1',
   'registry.example:5000/team/sub.team/name_x:v1',
   `localhost:5000/name@${DIGEST}`,
   `Registry.Example/name:1.0@${DIGEST}`,
@@ -26,6 +28,9 @@ it.each([
   ['parents', '../name:1'],
   ['a query', 'name:1?tag=2'],
   ['nothing', ''],
+  ['a long name', `${'n'.repeat(256)}:1`],
+  ['a long name and a digest', `${'n'.repeat(128)}/${'m'.repeat(127)}@${DIGEST}`],
+  ['a port that does not exist', 'registry.example:65536/name:1'],
 ])('refuses a reference with %s', (_what, reference) => {
   expect(ImageReference.safeParse(reference).success).toBe(false);
 });
@@ -53,6 +58,8 @@ it.each([
   [{ health: { by: 'command' } }, '/health/command'],
   [{ health: { by: 'image', interval_s: 0 } }, '/health/interval_s'],
   [{ writable: ['tmp'] }, '/writable/0'],
+  [{ writable: ['/tmp', '/dev/shm'] }, '/writable/1'],
+  [{ writable: ['/instance'] }, '/writable/0'],
   [{ environment: { A: 'a\0b' } }, '/environment/A'],
   [{ privileged: true }, '/privileged'],
 ])('refuses %j at its field', (wrong, pointer) => {

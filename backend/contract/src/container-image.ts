@@ -10,11 +10,23 @@ const REFERENCE = new RegExp(
     `(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}(?:@sha256:[a-f0-9]{64})?|@sha256:[a-f0-9]{64})$`,
 );
 
+/** Without tag and digest. */
+const NAME_CHARS = 255;
+const HIGHEST_PORT = 65_535;
+
+const portOf = (reference: string): number => Number(/^[^/]*:(\d+)\//.exec(reference)?.[1] ?? 0);
+const nameOf = (reference: string): string => reference.replace(/@.*$/, '').replace(/:[^/]*$/, '');
+
 /** Name of an image with its tag, its digest or both, as Docker takes it. */
 export const ImageReference = z
   .string()
   .max(300)
-  .regex(REFERENCE, 'must be an image with a tag or digest: registry.example:5000/team/name:1.0');
+  .regex(REFERENCE, 'must be an image with a tag or digest: registry.example:5000/team/name:1.0')
+  .refine(
+    (it) => nameOf(it).length <= NAME_CHARS,
+    `must have a name of at most ${NAME_CHARS} characters before its tag`,
+  )
+  .refine((it) => portOf(it) <= HIGHEST_PORT, `must have a port of its registry of at most ${HIGHEST_PORT}`);
 
 /** When an image is asked of its registry. */
 export const PullPolicy = z.enum(['always', 'if-missing', 'never']);
@@ -73,7 +85,9 @@ export type ContainerHealth = z.infer<typeof ContainerHealth>;
 const Folder = z
   .string()
   .max(200)
-  .regex(/^(\/[A-Za-z0-9][A-Za-z0-9._-]*)+$/, 'must be the absolute path of a folder');
+  .regex(/^(\/[A-Za-z0-9][A-Za-z0-9._-]*)+$/, 'must be the absolute path of a folder')
+  // The system's, without which no container starts, and that of the descriptor's files.
+  .refine((path) => !/^\/(proc|sys|dev|instance)(\/|$)/.test(path), 'must not be in /proc, /sys, /dev or /instance');
 
 /**
  * A container of Docker from an image that a user names, in a network namespace of its own with the interfaces `near` and

@@ -46,6 +46,8 @@ export type SilenceListener = Pick<HeartbeatListener, 'silent' | 'back'>;
 export interface RunningInstance {
   readonly ends: EngineEnds;
   readonly ended: Promise<End>;
+  /** It has ended; how is not known yet. */
+  readonly isOver?: boolean;
   /** Why it does not count as answering, if it says so itself. */
   readonly trouble?: string | null;
   /** Called once: from now on it is told when it stops and starts answering, until it ends or is released. */
@@ -143,6 +145,7 @@ export class HostedInstance<I extends RunningInstance> {
     const progress = this.runner.progress?.(this.record.instance_id) ?? detail;
     if (state === 'starting') return { digest, state, detail: progress, ends, permanent };
     if (state !== 'running') return { digest, state, detail, ends, permanent };
+    if (this.running?.isOver) return { digest, state: 'failed', detail: 'it has ended', ends };
     if (this.silent) return { digest, state: 'failed', detail: this.running?.trouble ?? 'it does not answer', ends };
     if (refusal !== null) return { digest, state: 'failed', detail: refusal, ends, permanent: true };
     if (this.record !== this.target) return { digest, state: 'starting', detail: progress, ends, permanent };

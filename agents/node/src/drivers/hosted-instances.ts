@@ -17,6 +17,8 @@ export const GONE = '.gone.';
 /** A program may have left very many files: the next agent removes the rest. */
 const REMOVAL_LIMIT_MS = 5000;
 
+const isOn = (running: RunningInstance | null): boolean => running !== null && !running.isOver;
+
 /** The instances of one driver, kept running, each with a folder that outlives the agent. */
 export class HostedInstances<I extends RunningInstance> implements InstanceHost {
   private readonly instances = new Map<string, HostedInstance<I>>();
@@ -52,12 +54,16 @@ export class HostedInstances<I extends RunningInstance> implements InstanceHost 
     return [...this.instances].flatMap(([instance_id, { running, observed }]) =>
       observed.state === 'stopping'
         ? []
-        : this.runner.interfaces(instance_id).map((name) => ({ name, instance_id, isRunning: running !== null })),
+        : this.runner.interfaces(instance_id).map((name) => ({ name, instance_id, isRunning: isOn(running) })),
     );
   }
 
+  /** What has ended has closed its interfaces: nothing may pass without it. */
   relink(id: string): Promise<void> {
-    return this.get(id).inTurn(() => this.runner.relink(id));
+    const instance = this.get(id);
+    return instance.inTurn(async () => {
+      if (isOn(instance.running)) await this.runner.relink(id);
+    });
   }
 
   recreate(id: string, why: string): void {

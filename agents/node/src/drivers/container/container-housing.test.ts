@@ -56,8 +56,8 @@ it('runs a program beside its holder, and says how it ended', async () => {
   expect(asked).toEqual([`remove ${name}`, `create ${name} in container:${name}-net`, `start ${name}`]);
   expect(started.alive).toBe(true);
   end();
-  const how = await started.ended;
-  expect(await housing.explain(ID, how)).toBe('the container ended: exit code 137: last words');
+  await started.ended;
+  expect(await housing.explain(ID)).toBe('the container ended: exit code 137: last words');
 });
 
 it('refuses a program that ends at once, with its last words', async () => {

@@ -16,7 +16,7 @@ import { type ContainerNames, containerNames } from './container-names.js';
 import type { DockerHost } from './docker-host.js';
 import { ownPid } from './docker-trial.js';
 import { imageSigns } from './image-signs.js';
-import { imageError } from './image-words.js';
+import { imageError, isForAnother } from './image-words.js';
 import { isSeen, NF_FILES, PROGRAM_FILES, PROGRAM_PATH, type ProgramView } from './program-view.js';
 import type { UserImages } from './user-images.js';
 
@@ -128,7 +128,8 @@ export class ContainerHousing implements Housing {
     const process = await this.processOf(instance_id, 'nf');
     const ended = process ? await Promise.race([process.ended, sleep(SETTLED_MS, null)]) : 'it is gone';
     if (process && ended === null) return process;
-    const told = `${command[0] ?? image?.reference} ended at once: ${await this.explain(instance_id, ended!)}`;
+    const told = `${command[0] ?? image?.reference} ended at once: ${await this.explain(instance_id)}`;
+    if (image && isForAnother(told)) throw imageError(new Error(told), image, instance_id);
     throw new DriverError(nameFileLimit(told, fileLimitOf(housed.program)), instance_id);
   }
 
@@ -139,10 +140,10 @@ export class ContainerHousing implements Housing {
     await docker.start(await docker.create(nf, config));
   }
 
-  async explain(instanceId: string, how: string): Promise<string> {
+  async explain(instanceId: string): Promise<string> {
     const { docker } = this.host;
     const found = await endedContainer(docker, this.namesOf(instanceId).nf);
-    return found ? howItEnded(docker, found) : `the container ended: ${how}`;
+    return found ? howItEnded(docker, found) : 'the container ended; Docker does not say how';
   }
 
   /** What Docker cannot remove now is removed later. */

@@ -248,8 +248,9 @@ export class DockerClient {
   }
 
   /** The last lines that it wrote. */
-  async logs(id: string, count: number): Promise<string[]> {
-    return lines(demultiplex(await this.get(`/containers/${id}/logs?stdout=true&stderr=true&tail=${count}`)));
+  async logs(id: string, count: number, limit_ms?: number): Promise<string[]> {
+    const path = `/containers/${id}/logs?stdout=true&stderr=true&tail=${count}`;
+    return lines(demultiplex(await this.get(path, limit_ms)));
   }
 
   /** As `logs`, each line after its time; null: there is no such container. `since`: seconds of the epoch. */

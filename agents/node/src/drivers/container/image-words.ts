@@ -40,14 +40,18 @@ const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent
     'cannot be pulled: its registry cannot be reached',
     false,
   ],
+  [/range of cpus is from/i, '/image/limits/cpus', 'is more than the server has', true],
   [/invalid reference format/i, REFERENCE, 'is no reference of an image', true],
   [
-    /no matching manifest|does not match the (specified|expected) platform/i,
+    /no matching manifest|exec \S+: exec format error|does not match the (specified|expected) platform/i,
     REFERENCE,
     'is not for this processor',
     true,
   ],
 ];
+
+/** Whether a container ended because its programs are for another processor, by what it said. */
+export const isForAnother = (said: string): boolean => /exec \S+: exec format error/.test(said);
 
 /**
  * Docker's error in plain words, with the field of the descriptor if one is the cause. `advice`: what to do where a registry refuses.

@@ -41,6 +41,8 @@ export class ProgramInstance implements RunningInstance {
   figures: Figures = {};
   /** What is wrong with it, as far as its health check says; null: nothing, or it does not say. */
   trouble: string | null = null;
+  /** Its program has ended; how may take a while to find out. */
+  isOver = false;
   private heartbeat: Heartbeat | null = null;
   /** Why it was killed. */
   private verdict: string | null = null;
@@ -56,7 +58,10 @@ export class ProgramInstance implements RunningInstance {
     const { near, far } = vethLinks(instanceId);
     this.ends = { near: near.engine, far: far.engine };
     const unheld = held.holder.ended.then((how) => ({ how: `its network namespace is gone: ${how}`, unlinked: true }));
-    const over = program?.ended.then(async (how) => ({ how: this.verdict ?? (await explain(how)) }));
+    const over = program?.ended.then(async (how) => {
+      this.isOver = true;
+      return { how: this.verdict ?? (await explain(how)) };
+    });
     this.ended = Promise.race([unheld, ...(over ? [over] : [])]).finally(() => this.rest());
   }
 

@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { step } from '../setup/progress.mjs';
+import { imagesMissing, inImages } from './container-images.mjs';
 import { cpuSeconds, median } from './measure.mjs';
 import { end, graphOf, network, startEngine, startProgram } from './wires.mjs';
 
@@ -93,36 +94,42 @@ function figures(nf, of, cyclesPerSecond) {
   ];
 }
 
+/** NFs of Orrery over bare veth pairs: as the program of a container, and in an engine. */
+async function onWires(note) {
+  const directory = mkdtempSync('/tmp/orrery-container-');
+  const wires = await network();
+  const results = new Map();
+  let cyclesPerSecond = 0;
+  try {
+    for (let round = 0; round < ROUNDS; round++)
+      for (const [nf, config] of Object.entries(NFS))
+        for (const [subject, start] of Object.entries(SUBJECTS)) {
+          note(`${nf}, ${subject}, round ${round + 1} of ${ROUNDS}`);
+          const started = await start(wires, directory, nf, config);
+          cyclesPerSecond = started.cyclesPerSecond ?? cyclesPerSecond;
+          const key = `${nf} ${subject}`;
+          results.set(key, [...(results.get(key) ?? []), await measure(wires, started.child)]);
+          await end(started.child);
+        }
+  } finally {
+    await wires.end();
+    rmSync(directory, { recursive: true });
+  }
+  return Object.keys(NFS).flatMap((nf) =>
+    figures(
+      nf,
+      (subject, load, field) => median(results.get(`${nf} ${subject}`).map((r) => r[load][field])),
+      cyclesPerSecond,
+    ),
+  );
+}
+
 export const bench = {
   title:
-    'container NFs: an NF alone in its container beside the same NF in an engine, over the same kind of veth pairs',
-  run: () =>
-    step('Containers', async (note) => {
-      const directory = mkdtempSync('/tmp/orrery-container-');
-      const wires = await network();
-      const results = new Map();
-      let cyclesPerSecond = 0;
-      try {
-        for (let round = 0; round < ROUNDS; round++)
-          for (const [nf, config] of Object.entries(NFS))
-            for (const [subject, start] of Object.entries(SUBJECTS)) {
-              note(`${nf}, ${subject}, round ${round + 1} of ${ROUNDS}`);
-              const started = await start(wires, directory, nf, config);
-              cyclesPerSecond = started.cyclesPerSecond ?? cyclesPerSecond;
-              const key = `${nf} ${subject}`;
-              results.set(key, [...(results.get(key) ?? []), await measure(wires, started.child)]);
-              await end(started.child);
-            }
-      } finally {
-        await wires.end();
-        rmSync(directory, { recursive: true });
-      }
-      return Object.keys(NFS).flatMap((nf) =>
-        figures(
-          nf,
-          (subject, load, field) => median(results.get(`${nf} ${subject}`).map((r) => r[load][field])),
-          cyclesPerSecond,
-        ),
-      );
-    }),
+    'container NFs: an NF alone in its container beside the same NF in an engine, and images beside their programs without container',
+  async run() {
+    const missing = imagesMissing();
+    if (missing) console.error(`images are not measured: ${missing}`);
+    return [...(await step('Containers', onWires)), ...(missing ? [] : await step('Images in the twin', inImages))];
+  },
 };

@@ -16,22 +16,18 @@ const SWITCH = 'leaf-1';
 /** What forwards, by driver, as the kernel names its process. */
 const PROCESSES = { ovs: 'ovs-vswitchd', p4: 'orrery-p4-switc', bmv2: 'simple_switch_g' };
 
-const CHAIN = {
-  name: 'bench-fabric',
-  title: 'Benchmark of the fabric',
-  traffic_class: { from: [CLIENT.id], match: [{ attribute: 'ip.dst', value: WEB.address }], rate_bps: 1_000_000 },
-  nodes: [
-    { id: 'in', kind: 'ingress' },
-    { id: 'first', kind: 'nf', nf: 'monitor' },
-    { id: 'second', kind: 'nf', nf: 'monitor' },
-    { id: 'out', kind: 'egress' },
-  ],
-  edges: ['in', 'first', 'second', 'out'].slice(1).map((to, i, all) => ({
-    id: `e${i + 1}`,
-    from: i === 0 ? 'in' : all[i - 1],
-    to,
-  })),
-};
+/** A chain of these NFs from the client to the web server. */
+function chainOf(nfs) {
+  const inner = nfs.map((nf, i) => ({ id: `nf${i + 1}`, kind: 'nf', ...nf }));
+  const nodes = [{ id: 'in', kind: 'ingress' }, ...inner, { id: 'out', kind: 'egress' }];
+  return {
+    name: 'bench',
+    title: 'Benchmark',
+    traffic_class: { from: [CLIENT.id], match: [{ attribute: 'ip.dst', value: WEB.address }], rate_bps: 1_000_000 },
+    nodes,
+    edges: nodes.slice(1).map(({ id: to }, i) => ({ id: `e${i + 1}`, from: nodes[i].id, to })),
+  };
+}
 
 function topology(driver) {
   const nodes = [SERVER, CLIENT.id, WEB.id];
@@ -81,7 +77,6 @@ function topology(driver) {
 export class FabricNetwork {
   #stack;
   #driver;
-  #chain;
 
   async start() {
     this.#stack = new Stack({ port: await freePort(), purpose: 'bench', twin: true });
@@ -97,7 +92,6 @@ export class FabricNetwork {
     this.#driver = driver;
     const { headers } = await this.#stack.request('GET', '/infrastructure');
     await this.#stack.api('PUT', '/infrastructure', topology(driver), { 'if-match': headers.get('etag') });
-    this.#chain ??= (await this.#stack.api('POST', '/chains', CHAIN)).id;
     await until(`the switch runs ${driver}`, async () => {
       const { items } = await this.#stack.api('GET', '/nodes');
       return items.length === 2 && items.every(({ state }) => state === 'connected') && (await this.#settled())
@@ -113,15 +107,55 @@ export class FabricNetwork {
   }
 
   /** Seconds until a chain of two NFs runs, and entries of the switch then: {seconds, planned, held}. */
-  async deployChain() {
-    const start = performance.now();
-    const { id } = await this.#stack.api('POST', '/deployments', { chain_id: this.#chain });
-    await this.#stack.operation(id);
-    const seconds = (performance.now() - start) / 1000;
-    const entries = await until('the entries are counted', () => this.#settled());
-    const removal = await this.#stack.api('DELETE', `/deployments/${this.#chain}`);
+  deployChain() {
+    return this.withChain([{ nf: 'monitor' }, { nf: 'monitor' }], async ({ seconds }) => {
+      const entries = await until('the entries are counted', () => this.#settled());
+      return { seconds, ...entries };
+    });
+  }
+
+  /** What `work` gives while a chain of these NFs runs; it is told how long that took: {operation, asked_ms, seconds}. */
+  async withChain(nfs, work) {
+    const { id: chain_id } = await this.#stack.api('POST', '/chains', chainOf(nfs));
+    const asked_ms = Date.now();
+    const { id: operation } = await this.#stack.api('POST', '/deployments', { chain_id });
+    await this.#stack.operation(operation);
+    const result = await work({ operation, asked_ms, seconds: (Date.now() - asked_ms) / 1000 });
+    const removal = await this.#stack.api('DELETE', `/deployments/${chain_id}`);
     await this.#stack.operation(removal.id);
-    return { seconds, ...entries };
+    await this.#stack.api('DELETE', `/chains/${chain_id}`);
+    return result;
+  }
+
+  /** The operation once a packet has crossed what it deployed. */
+  firstPacket(operation) {
+    return this.#stack.firstPacket(operation);
+  }
+
+  get serverPid() {
+    return this.#stack.serverPid;
+  }
+
+  /** Web pages of one host, and probes from the other, so that a chain has packets as soon as it runs. */
+  async startProbes() {
+    for (const [kind, node, config] of [
+      ['http-server', WEB.id, {}],
+      ['probe-server', WEB.id, {}],
+      ['probe', CLIENT.id, { to: WEB.id, rate_per_s: 100 }],
+    ])
+      await this.#stack.api('POST', '/applications', { id: kind, kind, node, config });
+  }
+
+  /** Metrics of an HTTP client that has ended, by name. */
+  async requests(config) {
+    const id = 'requests';
+    await this.#stack.api('POST', '/applications', { id, kind: 'http-client', node: CLIENT.id, config });
+    const { metrics } = await until('the end of the requests', async () => {
+      const { status } = await this.#stack.api('GET', `/applications/${id}`);
+      return status.state === 'completed' ? status : null;
+    });
+    await this.#stack.api('DELETE', `/applications/${id}`);
+    return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
   }
 
   /** CPU time in seconds that the switch has used. */

@@ -62,13 +62,14 @@ async function main() {
   console.log(`\n  Orrery        ${CONSOLE}\n  First-run admin secret   ${secret}\n`);
   const rack = client.twin ? 'Twin: switch, servers, hosts, agents' : 'Infrastructure to plan on';
   await step(rack, () => bringUp(client));
-  await tellLacks(client);
   const chains = await step('Demo chains', () => loadChains(client));
   if (client.twin) {
     await step('Deployment', () => deploy(client, chains));
     await step('Applications', () => declareApplications(client));
     await step('Packets through every NF', () => packetsPerInstance(client));
   }
+  // Last, since agents take seconds to try their Docker.
+  await tellLacks(client);
   writeFileSync(LOADED_FILE, '');
   for (;;) await sleep(A_DAY_MS);
 }

@@ -175,7 +175,7 @@ it('offers no containers of a Docker that hangs until it answers again', async (
   await until('it is probed again and again', () => docker.count(/_ping/) >= 3);
   docker.hung = true;
   await until('it is away', () => !driver.offer.available);
-  expect(driver.offer.detail).toContain('Docker did not answer GET');
+  expect(driver.offer.detail).toContain('Docker did not answer in time');
   expect(log.names()).toEqual(['docker.lost']);
   docker.hung = false;
   await isThere(driver);

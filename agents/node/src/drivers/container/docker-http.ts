@@ -65,7 +65,7 @@ async function open(socketPath: string, call: DockerCall, signal: AbortSignal): 
 function send(socketPath: string, call: DockerCall, signal: AbortSignal): Promise<IncomingMessage> {
   const { method, path, body, file, headers: more } = call;
   return new Promise((resolve, reject) => {
-    const away = (error: Error) => reject(awayFrom(error, call, signal));
+    const away = (error: Error) => reject(awayFrom(error, signal));
     const type = file === undefined ? 'application/json' : 'application/x-tar';
     const headers = { ...(body !== undefined || file !== undefined ? { 'content-type': type } : {}), ...more };
     const sent = httpRequest({ socketPath, method, path, headers, signal, agent: false }, resolve);
@@ -94,11 +94,8 @@ function readAll(response: IncomingMessage, signal: AbortSignal): Promise<Buffer
   });
 }
 
-function awayFrom(error: Error, { method, path }: DockerCall, signal: AbortSignal): DockerAway {
-  const what = `${method} ${path.split('?')[0]}`;
-  return new DockerAway(
-    signal.aborted ? `Docker did not answer ${what} in time` : `Docker does not answer: ${error.message}`,
-  );
+function awayFrom(error: Error, signal: AbortSignal): DockerAway {
+  return new DockerAway(signal.aborted ? 'Docker did not answer in time' : `Docker does not answer: ${error.message}`);
 }
 
 function messageOf(text: string): string {

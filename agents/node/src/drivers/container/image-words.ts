@@ -35,7 +35,7 @@ const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent
   ],
   [/toomanyrequests|too many requests/i, REFERENCE, 'is refused by its registry, which was asked too often', false],
   [
-    /connection refused|no such host|i\/o timeout|timeout exceeded|tls|x509|unreachable|lookup .* on|server gave HTTP response|proxyconnect/i,
+    /connection refused|no such host|i\/o timeout|timeout exceeded|tls|x509|unreachable|lookup .* on|name resolution|server gave HTTP response|proxyconnect/i,
     REFERENCE,
     'cannot be pulled: its registry cannot be reached',
     false,

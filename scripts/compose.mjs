@@ -10,7 +10,7 @@ import { setUp } from './setup/main.mjs';
 import { ROOT } from './setup/paths.mjs';
 import { SetupError, step } from './setup/progress.mjs';
 
-const WALKS = 'walk/walk.spec.ts,walk/containers.spec.ts';
+const WALKS = 'walk/walk.spec.ts,walk/containers.spec.ts,walk/images.spec.ts';
 
 const HELP = `npm run test:compose [-- OPTIONS]
 

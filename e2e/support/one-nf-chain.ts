@@ -66,12 +66,14 @@ export class OneNfChain {
     await this.api.ok('DELETE', `/chains/${this.chain_id}`);
   }
 
+  /** The first start of an image takes as long as its Docker needs to load it; until then the operation is failed for now. */
   private over({ id }: { id: string }) {
-    return this.api.until('the end of the operation', async () => {
+    const ended = async () => {
       const { state, error } = await this.api.ok('GET', `/operations/${id}`);
-      if (state.startsWith('FAILED') || state === 'ROLLED_BACK')
+      if (state === 'FAILED' || state === 'ROLLED_BACK')
         throw new Error(`the operation is ${state}: ${JSON.stringify(error)}`);
       return state === 'COMPLETED' ? true : null;
-    });
+    };
+    return this.api.until('the end of the operation', ended, 120_000);
   }
 }

@@ -27,7 +27,8 @@ test('a chain drawn in the browser carries real packets in the twin', async ({ s
     await page.getByText(/empty/i).first().click();
     await page.getByLabel('Title').fill('Walk');
     await page.getByRole('button', { name: 'Create' }).click();
-    await expect(editor.canvas).toBeVisible();
+    // The editor's own scripts are loaded first.
+    await expect(editor.canvas).toBeVisible({ timeout: 60_000 });
     await editor.zoomOut(3);
     await editor.moveTo('ingress', { x: 0.1, y: 0.5 });
     await editor.moveTo('egress', { x: 0.9, y: 0.5 });

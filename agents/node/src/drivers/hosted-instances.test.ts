@@ -28,11 +28,11 @@ const runner: Runner<RunningInstance> = {
   clear: async () => undefined,
 };
 
-function setUp() {
+function setUp(runs = runner) {
   const folder = scratchDirectory();
   /** What is there at each change. */
   const seen: string[][] = [];
-  const instances = new HostedInstances(runner, folder, eventLog().emit, () => seen.push(readdirSync(folder)));
+  const instances = new HostedInstances(runs, folder, eventLog().emit, () => seen.push(readdirSync(folder)));
   onTestFinished(() => instances.close(true));
   return { folder, seen, instances };
 }
@@ -56,4 +56,23 @@ it('removes what an earlier agent had no time for, and begins nothing of it', as
   await instances.adopt();
   expect(instances.all).toEqual([]);
   await until('it is removed', () => readdirSync(folder).length === 0);
+});
+
+it('opens no interfaces of a program that has ended, before it is known how', async () => {
+  const relinked: string[] = [];
+  const program = { ...running, isOver: false };
+  const { instances } = setUp({
+    ...runner,
+    start: async () => program,
+    interfaces: () => ['near'],
+    relink: async (id) => void relinked.push(id),
+  });
+  instances.realize({ ...change, deploy: [spec] }, (it) => recordOf(it, 'd'));
+  await until('it runs', () => instances.observe().get(ID)?.state === 'running');
+  await instances.relink(ID);
+  program.isOver = true;
+  await instances.relink(ID);
+  expect(relinked).toEqual([ID]);
+  expect(instances.interfaces).toEqual([{ name: 'near', instance_id: ID, isRunning: false }]);
+  expect(instances.observe().get(ID)).toMatchObject({ state: 'failed', detail: 'it has ended' });
 });

@@ -85,6 +85,7 @@ it.each([
   ["denied: repository does not exist or may require 'docker login'", 'is refused by its registry', false],
   ['manifest unknown: manifest unknown', 'is not in its registry', false],
   ['Get "https://r.example/v2/": dial tcp: lookup r.example: no such host', 'registry cannot be reached', false],
+  ['dial tcp: lookup r.example: Temporary failure in name resolution', 'registry cannot be reached', false],
   ['failed to register layer: write /x: no space left on device', 'no space is left on the disk of Docker', false],
   ['no matching manifest for linux/arm64 in the manifest list entries', 'is not for this processor', true],
 ])('says in plain words: %s', async (error, words, permanent) => {

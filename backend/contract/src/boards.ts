@@ -135,6 +135,7 @@ export const BoardSample = z.strictObject({
       no_hop: z
         .int()
         .min(0)
+        .default(0)
         .describe('dropped by the shell, which has no next hop for their class; in `frames_out` or `bypassed`, too'),
     }),
   ),

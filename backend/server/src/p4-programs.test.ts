@@ -85,6 +85,7 @@ describe('P4 programs', () => {
       ['flow-counter', true],
       ['ipv4-router', true],
       ['l2-switch', true],
+      ['nsh-forwarder', true],
     ]);
     const created = await api.call('createP4Program', { body: UPLOAD });
     expect(created).toMatchObject({ name: 'mine', example: false, switches: [], by: expect.any(String) });
@@ -398,7 +399,7 @@ describe('a switch with a program of its own', () => {
       ['10.9.0.1/32', 'p1', '02:00:0a:09:00:01'],
       ['10.9.0.2/32', 'p2', '02:00:0a:09:00:02'],
     ]);
-    for (const name of ['l2-switch', 'flow-counter', 'ipv4-router']) {
+    for (const name of ['l2-switch', 'flow-counter', 'nsh-forwarder', 'ipv4-router']) {
       await api.call('putInfrastructure', { body: rackWith(name) });
       await api.call('putP4Entries', { ...lab, body: await api.call('getExampleP4Entries', lab) });
     }
@@ -409,7 +410,7 @@ describe('a switch with a program of its own', () => {
     const at = `/switches/${RACK.switches.length}/program`;
     expect(wrong).toMatchObject({ status: 422, problem: { errors: [{ pointer: at }] } });
     expect(wrong.problem.detail).toContain(
-      'there is no P4 program "none"; there are flow-counter, ipv4-router, l2-switch',
+      'there is no P4 program "none"; there are flow-counter, ipv4-router, l2-switch, nsh-forwarder',
     );
     const ovs = await refusal(put(rackWith('ipv4-router', 'lab', 'ovs')));
     expect(ovs.problem.errors).toMatchObject([{ pointer: at, code: 'not-programmable' }]);

@@ -27,7 +27,7 @@ function contentOf(program: { bmv2_json: string; p4info: string }): P4Content {
 }
 
 describe('an upload', () => {
-  it.each(['ipv4-router', 'l2-switch', 'flow-counter', '../fabric'])('takes %s', (name) => {
+  it.each(['ipv4-router', 'l2-switch', 'flow-counter', 'nsh-forwarder', '../fabric'])('takes %s', (name) => {
     expect(checkP4Program(read(name))).not.toHaveProperty('errors');
   });
 

@@ -27,6 +27,7 @@ function filesOf(name: string, change: (json: string) => string = (json) => json
 const ROUTER = filesOf('ipv4-router');
 const FLOWS = filesOf('flow-counter');
 const L2 = filesOf('l2-switch');
+const NSH = filesOf('nsh-forwarder');
 
 const GATEWAY = '020efffffffe';
 const MACS = PORTS.map((_, i) => `02000000000${i + 1}`);
@@ -227,6 +228,63 @@ describe.each([
       '/name: the program has no counter none',
     );
     expect(await bench.driver.read()).toMatchObject({ entries: 5, drift: [] });
+  });
+
+  test('leads packets along a service path by NSH, and counts what a spent index or TTL drops', async (bench) => {
+    const [, near, far] = MACS as [string, string, string];
+    await bench.put(NSH, {
+      entries: [
+        { table: 'classify', match: { dst_addr: '10.0.0.3/32' }, action: 'enter', params: { spi: '5', si: '255' } },
+        {
+          table: 'paths',
+          match: { spi: '5', si: '255' },
+          action: 'serve',
+          params: { next_hop: mac(near), port: 'p2' },
+        },
+        { table: 'paths', match: { spi: '5', si: '254' }, action: 'leave', params: { next_hop: mac(far), port: 'p3' } },
+        {
+          table: 'paths',
+          match: { spi: '6', si: '9' },
+          action: 'forward',
+          params: { next_hop: mac(near), port: 'p2' },
+        },
+        { table: 'paths', match: { spi: '7', si: '1' }, action: 'serve', params: { next_hop: mac(near), port: 'p2' } },
+      ],
+    });
+    const inner = packet(3).subarray(14);
+    const base = (ttl: number, words: number, mdType: number, version = 0) =>
+      (((version << 30) | (ttl << 22) | (words << 16) | (mdType << 8) | 1) >>> 0).toString(16).padStart(8, '0');
+    const nsh = (to: string, head: string, path: string, context = '') =>
+      Buffer.concat([Buffer.from(`${to}${MACS[0]}894f${head}${path}${context}`, 'hex'), inner]);
+    const served = { port: 'p2', frame: nsh(near, base(63, 2, 2), '000005fe') };
+    const left = { port: 'p3', frame: packet(3, 64, far + MACS[0]) };
+    const context = '00112233'.repeat(4);
+    const cases: [Buffer, Sent | null][] = [
+      [packet(3), served],
+      // The function sends back what it got.
+      [served.frame, left],
+      [nsh(GATEWAY, base(5, 6, 1), '000005fe', context), left],
+      [
+        nsh(GATEWAY, base(0, 6, 1), '00000609', context),
+        { port: 'p2', frame: nsh(near, base(63, 6, 1), '00000609', context) },
+      ],
+      [nsh(GATEWAY, base(9, 2, 2), '00000500'), null],
+      [nsh(GATEWAY, base(9, 2, 2), '00000701'), null],
+      [nsh(GATEWAY, base(9, 2, 2), '00000901'), null],
+      [nsh(GATEWAY, base(1, 2, 2), '000005fe'), null],
+      [nsh(GATEWAY, base(9, 2, 2, 1), '000005fe'), null],
+      [nsh(GATEWAY, base(9, 1, 2), '000005fe'), null],
+      [packet(2), null],
+    ];
+    const awaited = cases.flatMap(([, out]) => (out ? [out] : []));
+    const came = bench.send(
+      cases.map(([frame], i) => ({ port: i === 1 ? 'p2' : 'p1', frame })),
+      awaited,
+    );
+    const text = (all: readonly Sent[]) => all.map(({ port, frame }) => `${port} ${frame.toString('hex')}`).sort();
+    expect(text(came)).toEqual(text(awaited));
+    const { cells } = await bench.programs.cells({ kind: 'counter', name: 'dropped', from: 0, count: 3 });
+    expect(cells.map(({ packets }) => packets)).toEqual([2, 1, 2]);
   });
 
   test('tells what names a port that is not there, and writes all else', async (bench) => {

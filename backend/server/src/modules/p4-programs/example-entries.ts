@@ -37,6 +37,25 @@ const ENTRIES: Readonly<Record<string, (hosts: readonly Attached[]) => P4Entries
     default_actions: [],
     groups: hosts.length > 0 ? [{ id: 1, ports: hosts.map(({ port }) => port) }] : [],
   }),
+  // A path of its own for each host, on which there is no function yet.
+  'nsh-forwarder': (hosts) => ({
+    entries: hosts.flatMap(({ port, address, mac }, i): P4Entries['entries'] => [
+      {
+        table: 'Forwarder.classify',
+        match: { dst_addr: `${address}/32` },
+        action: 'Forwarder.enter',
+        params: { spi: String(i + 1), si: '255' },
+      },
+      {
+        table: 'Forwarder.paths',
+        match: { spi: String(i + 1), si: '255' },
+        action: 'Forwarder.leave',
+        params: { next_hop: mac, port },
+      },
+    ]),
+    default_actions: [],
+    groups: [],
+  }),
   'flow-counter': (hosts) => ({
     entries: [
       ...hosts.map(({ port, address, mac }) => ({

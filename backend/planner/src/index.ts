@@ -50,6 +50,7 @@ export { type PlacementProblem, problemOf } from './placement/problem.js';
 export { CERTIFY_STEPS, type CertifyInput, certifyPlan } from './plan/certify-plan.js';
 export type { PlanInput } from './plan/input.js';
 export { makePlan } from './plan/make-plan.js';
+export { planRefusal, shortage } from './plan/refusal.js';
 export { seededRandom } from './random.js';
 // Schedules (Alpine 5).
 export { certifySchedule } from './schedule/certify.js';

@@ -97,6 +97,7 @@ export function constraintName(constraint: Constraint['constraint']): string {
 /** What is short, by how much and where: `Processor on server-1: needs 1.20 cores, has 0.85 cores`. */
 export function constraintText({ constraint, needed, available, unit, where, meanwhile }: Constraint): string {
   if (constraint === 'switch-path') return `no way leads from ${where} to where the chain goes on`;
+  if (constraint === 'implementation' && available === 0) return `${where} lacks: ${unit}`;
   if (constraint === 'switch-program') return `${where} runs a P4 program of its own, and carries no chain`;
   if (unit.startsWith('ratio'))
     return `${constraintName(constraint)}: a ratio of ${amount(needed, '')} is required, ${amount(available, '')} is possible on ${where}`;

@@ -12,6 +12,7 @@ import {
   type SessionInfo,
   type SplitRequest,
 } from '@orrery/contract';
+import { planRefusal } from '@orrery/planner';
 import { mayAct } from '../../platform/auth.js';
 import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
@@ -31,7 +32,7 @@ import { ending } from './endings.js';
 import { OperationControl } from './operation-control.js';
 import { OPERATION_NOUN, stepsOf } from './operation-steps.js';
 import { queueRefusal } from './queue-limits.js';
-import { planErrors, planRefusal } from './refusals.js';
+import { planErrors } from './refusals.js';
 import { splitRevision } from './split-revision.js';
 import { changesBetween, deploymentOf, subjectsOf } from './versions.js';
 

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EventDraft, Infrastructure, Plan, RequestedChange } from '@orrery/contract';
+import { planRefusal } from '@orrery/planner';
 import { ProblemError } from '../../platform/problem.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { type Accepted, type DesiredChange, DesiredStore } from './desired-store.js';
 import { doneAlready, ending } from './endings.js';
 import { resumed, stepsOf } from './operation-steps.js';
-import { planRefusal } from './refusals.js';
 import { changesBetween } from './versions.js';
 
 /**

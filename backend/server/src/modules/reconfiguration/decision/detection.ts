@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Plan, PlanRequest, type Reconfiguration } from '@orrery/contract';
+import { planRefusal } from '@orrery/planner';
 import { BOARDS, type BoardView } from '../../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
 import { PLANS, type PlanStore } from '../../../ports/plan-store.js';
@@ -34,7 +35,7 @@ export class Detection {
     let plan = this.view.comingPlan;
     for (const { request } of changesOf(decision)) {
       const next = await this.plans.lookAhead(PlanRequest.parse(request), plan, this.view.comingDrivers);
-      if (!next.feasible) return refusedPlan(next);
+      if (!next.feasible) return planRefusal(next);
       const broken = brokenObjectives(plan, next, moving, priority, (id) => this.rules.priorityOf(id));
       const [slo] = run.cause === 'fallback' ? [] : broken;
       if (slo) return missed(slo);
@@ -58,12 +59,4 @@ export class Detection {
 
 function missed({ slo_id, chain_id, predicted, unit, target }: Plan['slos'][number]): string {
   return `Objective ${slo_id} of ${chain_id}, which has a higher priority, would be missed: ${Math.round(predicted)} ${unit}, target ${target}.`;
-}
-
-function refusedPlan({ problems, conflicts }: Plan): string {
-  const problem = problems.find(({ severity }) => severity === 'error');
-  if (problem) return `${problem.pointer}: ${problem.message}`;
-  const [short] = conflicts;
-  if (!short) return 'No plan was found.';
-  return `${short.constraint} at ${short.where} needs ${short.needed} ${short.unit}, but only ${short.available} ${short.unit} available.`;
 }

@@ -34,7 +34,7 @@ function faultsOf(kind: ArrayKind, program: Bmv2Arrays, declared: DeclaredArrays
   });
   return [
     ...missing.map((name) => `${kind} ${name} is not in the JSON`),
-    ...unnamed.map((name) => `${kind} ${name} of the JSON is missing`),
+    ...unnamed.map((name) => `lacks ${kind} ${name} of the JSON`),
     ...sizes,
   ];
 }

@@ -91,32 +91,56 @@ function disagreements(program: Bmv2, { content: { tables, actions }, typed, arr
   const inJson = new Map(program.pipelines.flatMap((pipeline) => pipeline.tables).map((table) => [table.name, table]));
   if (tables.length > 0 && !tables.some(({ name }) => inJson.has(name)))
     return [`is that of another program: the JSON has none of its tables, such as ${tables[0]!.name}`];
-  // The compiler's own tables have no dot. Where the JSON has another one, what it lacks was not left out but renamed.
   const named = new Set(tables.map(({ name }) => name));
-  const other = [...inJson.keys()].find((name) => name.includes('.') && !named.has(name));
+  const unnamed = [...inJson.values()].filter(({ name }) => isOwn(name) && !named.has(name));
   const bitsOf = widthsIn(program);
   const faults = tables.flatMap((table) => {
     const there = inJson.get(table.name);
     if (there) return tableFaults(table, there, bitsOf, typed);
-    return other === undefined ? [] : [`table ${table.name} is not in the JSON, which has ${other} instead`];
+    const other = unnamed.find((one) => isAlike(table, one));
+    return other ? [`table ${table.name} is not in the JSON, which has ${other.name} instead`] : [];
   });
   return [
     ...faults,
     ...actions.flatMap((action) => actionFaults(action, program, typed)),
-    ...renamedActions(program, actions),
+    ...renamedActions(program, actions, tables),
     ...arrayFaults(program, arrays),
   ].slice(0, 20);
 }
 
-/** As with tables. What has no dot is the compiler's, or of its library. */
-function renamedActions(program: Bmv2, actions: readonly P4Action[]): string[] {
-  const [inJson, named] = [program.actions, actions].map((all) => new Set(all.map(({ name }) => name)));
-  const other = [...inJson!].find((name) => name.includes('.') && !named!.has(name));
-  return [...named!].flatMap((name) =>
-    other === undefined || inJson!.has(name) || !name.includes('.')
-      ? []
-      : [`action ${name} is not in the JSON, which has ${other} instead`],
+/** What has no dot is the compiler's, or of its library. */
+const isOwn = (name: string) => name.includes('.');
+
+/** Whether a table of the JSON is that of P4Info under another name. p4c leaves what is `@hidden` out of P4Info. */
+function isAlike({ fields, actions }: P4Table, { key, actions: others }: JsonTable): boolean {
+  const sorted = (names: readonly string[]) => [...names].sort().join();
+  return (
+    key.length === fields.length &&
+    key.every(({ match_type }, i) => kindsInJson(fields[i]!.match).includes(match_type)) &&
+    sorted(actions.map(({ name }) => name)) === sorted(others)
   );
+}
+
+/** As with tables, by their parameters. */
+function renamedActions(
+  { actions: inJson, pipelines }: Bmv2,
+  actions: readonly P4Action[],
+  tables: readonly P4Table[],
+) {
+  const there = new Set(inJson.map(({ name }) => name));
+  const named = new Set(actions.map(({ name }) => name));
+  const shown = new Set(tables.map(({ name }) => name));
+  const ofHidden = new Set(
+    pipelines.flatMap((pipeline) => pipeline.tables.flatMap((one) => (shown.has(one.name) ? [] : one.actions))),
+  );
+  const unnamed = inJson.filter(({ name }) => isOwn(name) && !named.has(name) && !ofHidden.has(name));
+  const text = (bits: readonly number[]) => bits.join();
+  return actions.flatMap(({ name, params }) => {
+    if (!isOwn(name) || there.has(name)) return [];
+    const own = text(params.map(({ bits }) => bits));
+    const other = unnamed.find(({ runtime_data }) => text(runtime_data.map(({ bitwidth }) => bitwidth)) === own);
+    return other ? [`action ${name} is not in the JSON, which has ${other.name} instead`] : [];
+  });
 }
 
 function tableFaults({ name, fields, actions }: P4Table, there: JsonTable, bitsOf: BitsOf, typed: Typed): string[] {

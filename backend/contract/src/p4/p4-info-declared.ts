@@ -11,7 +11,7 @@ export interface DeclaredArray {
 }
 export type DeclaredArrays = Readonly<Record<ArrayKind, readonly DeclaredArray[]>>;
 
-/** Arrays that are not those of a table. Throws an error that names a register whose type no switch here takes. */
+/** Arrays that are not those of a table. Throws an error that names a register whose type neither P4 switch supports. */
 export function declaredArrays(info: TextMessage): DeclaredArrays {
   const all = (kind: ArrayKind) => messages(info, `${kind}s`);
   for (const register of all('register')) {
@@ -41,7 +41,7 @@ function refusedType(register: TextMessage, info: TextMessage): string | null {
   }
   const [bits] = messages(type, 'bitstring');
   const isNumber = bits ? has(bits, 'bit') || has(bits, 'int') : has(type, 'bool');
-  return isNumber ? null : 'is not of numbers, which no switch here takes';
+  return isNumber ? null : 'is not a number, which neither P4 switch supports';
 }
 
 /** The text format writes a map as its entries, JSON as an object. */

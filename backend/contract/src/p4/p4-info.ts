@@ -86,7 +86,7 @@ function table(of: TextMessage, actions: readonly P4Action[], counted: ReadonlyS
     const kind = matchKind(wordIn(one, 'match_type'));
     if (!kind) throw new Error(`table ${name}: key ${field.name} has no kind of match that P4Runtime knows`);
     if (field.bits === 0)
-      throw new Error(`table ${name}: key ${field.name} is translated from strings, which no switch here takes`);
+      throw new Error(`table ${name}: key ${field.name} is translated from strings, which neither P4 switch supports`);
     return { ...field, match: kind };
   });
   unique(fields);
@@ -110,7 +110,7 @@ function action(of: TextMessage): P4Action {
   const params = messages(of, 'params').map((one) => {
     const param = { id: number(one, 'id'), name: textIn(one, 'name') ?? '', bits: number(one, 'bitwidth') };
     if (param.bits === 0)
-      throw new Error(`action ${name}: ${param.name} is translated from strings, which no switch here takes`);
+      throw new Error(`action ${name}: ${param.name} is translated from strings, which neither P4 switch supports`);
     return param;
   });
   unique(params);

@@ -54,7 +54,6 @@ it.each([
   [{ health: { by: 'image', interval_s: 30 } }, `${IMAGE}/health/start_s`, 'too-small'],
   [{ health: { by: 'command', command: ['x'], interval_s: 13 } }, `${IMAGE}/health/start_s`, 'too-small'],
   [{ writable: ['/tmp', '/tmp'] }, `${IMAGE}/writable/1`, 'duplicate-id'],
-  [{ writable: ['/instance/x'] }, `${IMAGE}/writable/0`, 'duplicate-id'],
   [{ forwarding: 'tap' }, '/actions/may_drop', 'not-possible'],
   [{ forwarding: 'route' }, '/unsupported', 'not-supported'],
 ])('names what is wrong: %j', (of, pointer, code) => {

@@ -6,9 +6,6 @@ export interface PointedText {
   readonly text: string;
 }
 
-/** What the agent or the kernel has there. */
-const TAKEN = ['/instance', '/proc', '/sys', '/dev'];
-
 /** Checks of an image beyond the schema; `of`: where it is in the descriptor. */
 export function imageErrors(image: ContainerImage, descriptor: NfDescriptor, of: string): FieldError[] {
   return [...limitErrors(image, descriptor, of), ...healthErrors(image, of), ...folderErrors(image, of)];
@@ -50,9 +47,9 @@ function healthErrors({ health }: ContainerImage, of: string): FieldError[] {
 }
 
 function folderErrors({ writable }: ContainerImage, of: string): FieldError[] {
-  return writable.flatMap((folder, i) => {
-    const isTaken = TAKEN.some((taken) => folder === taken || folder.startsWith(`${taken}/`));
-    if (!isTaken && writable.indexOf(folder) === i) return [];
-    return [{ pointer: `${of}/writable/${i}`, detail: `${folder} is in use`, code: 'duplicate-id' }];
-  });
+  return writable.flatMap((folder, i) =>
+    writable.indexOf(folder) === i
+      ? []
+      : [{ pointer: `${of}/writable/${i}`, detail: `${folder} is there twice`, code: 'duplicate-id' }],
+  );
 }

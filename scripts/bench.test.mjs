@@ -9,12 +9,13 @@ import { ROOT } from './setup/paths.mjs';
 
 const FOLDER = resolve(ROOT, 'scripts/bench');
 const files = readdirSync(FOLDER);
-const benches = files.filter((file) => !['measure.mjs', 'wires.mjs'].includes(file) && !file.includes('-'));
+const benches = files.filter((file) => /^export const bench\b/m.test(readFileSync(resolve(FOLDER, file), 'utf8')));
 const source = (path) => readFileSync(resolve(ROOT, path), 'utf8');
 
 test('every benchmark loads and is offered', async () => {
   const help = spawnSync(process.execPath, [resolve(ROOT, 'scripts/bench.mjs'), '--help'], { encoding: 'utf8' });
   assert.equal(help.status, 0, help.stderr);
+  assert.ok(benches.length >= 9, `only ${benches.join(', ')}`);
   for (const file of benches) {
     const { bench } = await import(resolve(FOLDER, file));
     assert.equal(typeof bench.run, 'function', file);

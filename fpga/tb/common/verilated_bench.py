@@ -10,7 +10,7 @@ from typing import ParamSpec
 
 from tb.common.axis import Chance, Sent, never
 from tb.common.slot_host import QUIET_CYCLES, SlotHost
-from tb.common.verilated import CYCLES_MAX, VerilatedSlot
+from tb.common.verilated import VerilatedSlot
 
 US_PER_MS = 1000
 
@@ -123,8 +123,6 @@ class VerilatedBench(SlotHost):
 
     async def settle(self) -> None:
         quiet = 0
-        limit = self.module.cycles + CYCLES_MAX
         while quiet < QUIET_CYCLES:
             self.module.cycle()
-            assert self.module.cycles < limit, "the module hangs"
             quiet = 0 if self.module.moving else quiet + 1

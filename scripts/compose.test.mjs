@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
@@ -170,6 +172,46 @@ test('a program is gathered with its libraries, and runs with its own loader', (
     assert.match(said, /^tar \(GNU tar\)/);
     assert.match(readFileSync(join(folder, 'bin/tar'), 'utf8'), /ld-.* --library-path .*\/lib .*\/libexec\/tar/);
   } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a demo that fails tells what the machine lacks, once its agents have tried their Docker', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'orrery-demo-'));
+  const containers = { title: 'Container NFs', available: false, fallback: 'NFs run in the engine' };
+  const details = ['Docker has not been probed yet', 'there is no Docker'];
+  const answers = {
+    'GET /healthz': () => ({}),
+    'POST /api/v1/sessions': () => ({ token: 't' }),
+    'GET /api/v1/infrastructure': () => ({ servers: [{}] }),
+    'GET /api/v1/capabilities': () => ({
+      items: [{ ...containers, detail: details.length > 1 ? details.shift() : details[0] }],
+    }),
+  };
+  const server = createServer(({ method, url }, response) => {
+    const answer = answers[`${method} ${url}`];
+    response.writeHead(answer ? 200 : 500, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer ? answer() : { detail: 'this is what fails' }));
+  });
+  try {
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    writeFileSync(join(folder, 'secret'), 's');
+    const env = {
+      ...process.env,
+      ORRERY_URL: `http://127.0.0.1:${server.address().port}`,
+      ORRERY_SECRET_FILE: join(folder, 'secret'),
+      ORRERY_TWIN: 'off',
+    };
+    const demo = execFile(process.execPath, [resolve(ROOT, 'packaging/compose/demo.mjs')], { env });
+    let said = '';
+    for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (text) => (said += text));
+    const [code] = await once(demo, 'close');
+    assert.notEqual(code, 0);
+    assert.match(said, /Container NFs: there is no Docker; instead: NFs run in the engine/);
+    assert.match(said, /this is what fails/);
+    assert.doesNotMatch(said, /probed yet/);
+  } finally {
+    server.close();
     rmSync(folder, { recursive: true });
   }
 });

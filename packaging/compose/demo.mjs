@@ -22,6 +22,9 @@ const SECRET_FILE = process.env.ORRERY_SECRET_FILE ?? '/var/lib/orrery/admin-sec
 /** The health check looks for it. */
 const LOADED_FILE = '/tmp/loaded';
 const A_DAY_MS = 86_400_000;
+/** What an agent says of its Docker until it has tried it, which takes some seconds. */
+const UNTRIED = 'has not been probed yet';
+const TRIED_WITHIN_MS = 30_000;
 
 async function signIn(client) {
   await until('start of the server', async () => ((await fetch(`${SERVER}/healthz`)).ok ? true : null));
@@ -47,7 +50,12 @@ async function bringUp(client) {
 
 /** What this machine or its Docker lacks, with what replaces it. */
 async function tellLacks(client) {
-  const { items } = await client.api('GET', '/capabilities');
+  const found = async () => (await client.api('GET', '/capabilities')).items;
+  const tried = async () => {
+    const items = await found();
+    return items.some(({ detail }) => detail.includes(UNTRIED)) ? null : items;
+  };
+  const items = await until('a look for Docker', tried, { timeoutMs: TRIED_WITHIN_MS }).catch(found);
   const lacks = items.filter(({ available, fallback }) => !available && fallback);
   const lines = lacks.map(({ title, detail, fallback }) => `  ${title}: ${detail}; instead: ${fallback}`);
   // What several servers of the twin lack is told once.
@@ -60,18 +68,22 @@ async function main() {
   client.twin = process.env.ORRERY_TWIN !== 'off';
   const secret = await signIn(client);
   console.log(`\n  Orrery        ${CONSOLE}\n  First-run admin secret   ${secret}\n`);
+  // Where a step fails, it may be for want of something.
+  await load(client).finally(() =>
+    tellLacks(client).catch((error) => console.log(`What this machine lacks is not known: ${error.message}`)),
+  );
+  writeFileSync(LOADED_FILE, '');
+  for (;;) await sleep(A_DAY_MS);
+}
+
+async function load(client) {
   const rack = client.twin ? 'Twin: switch, servers, hosts, agents' : 'Infrastructure to plan on';
   await step(rack, () => bringUp(client));
   const chains = await step('Demo chains', () => loadChains(client));
-  if (client.twin) {
-    await step('Deployment', () => deploy(client, chains));
-    await step('Applications', () => declareApplications(client));
-    await step('Packets through every NF', () => packetsPerInstance(client));
-  }
-  // Last, since agents take seconds to try their Docker.
-  await tellLacks(client);
-  writeFileSync(LOADED_FILE, '');
-  for (;;) await sleep(A_DAY_MS);
+  if (!client.twin) return;
+  await step('Deployment', () => deploy(client, chains));
+  await step('Applications', () => declareApplications(client));
+  await step('Packets through every NF', () => packetsPerInstance(client));
 }
 
 await runCommand(main);

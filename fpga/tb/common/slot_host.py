@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Protocol
 
 from regs.description import Description, Register
@@ -18,6 +18,7 @@ QUIET_CYCLES = 24  # after which nothing is on its way between the parts of a mo
 
 class Sending(Protocol):
     sent: int
+    waiting: Sized
 
     def send(self, frame: bytes, user: int = 0) -> None: ...
 

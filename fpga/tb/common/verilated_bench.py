@@ -12,7 +12,7 @@ from tb.common.axis import Chance, Sent, never
 from tb.common.slot_host import QUIET_CYCLES, SlotHost
 from tb.common.verilated import VerilatedSlot
 
-US_PER_MS = 1000
+BOARD_US_PER_MS, BOARD_MS_PER_S = 1000, 1000
 
 Arguments = ParamSpec("Arguments")
 

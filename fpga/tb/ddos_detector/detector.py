@@ -10,7 +10,7 @@ from tb.common.classifier import Classifier
 from tb.common.frames import SYN, tcp
 from tb.common.slot import Slot
 from tb.common.slot_host import ENABLE, PUT, READ, VALID, SlotHost
-from tb.common.verilated_bench import US_PER_MS, VerilatedBench
+from tb.common.verilated_bench import BOARD_US_PER_MS, VerilatedBench
 
 MS_US = 4  # of the bench's parameters
 CLIENT, VICTIM = 0x0A000001, 0xC0000201
@@ -79,7 +79,7 @@ async def detector(dut: Any, model: DdosDetector, **ends: Any) -> Detector:
 
 async def on_a_board(model: DdosDetector) -> Detector:
     found = await prepared(VerilatedBench("nf_ddos_detector"), model)
-    found.ms_us = US_PER_MS
+    found.ms_us = BOARD_US_PER_MS
     return found
 
 

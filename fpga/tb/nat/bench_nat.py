@@ -10,10 +10,11 @@ import cocotb
 from model.nat import End
 from model.packet import TCP, UDP
 from tb.common.axis import Sent, seldom
-from tb.common.frames import ACK, SYN, RandomFrames, icmp, tcp, udp
+from tb.common.frames import ACK, OVERSIZE_BYTES, SYN, RandomFrames, icmp, tcp, udp
 from tb.common.slot import Slot
 from tb.common.slot_host import CLEAR, DELETE, ENABLE, FIND, FULL, PUT, READ, VALID
 from tb.nat.late_host import answered_late
+from tb.nat.stale import overlong_frames_leave_no_verdict
 from tb.nat.translator import IN, MS_PER_S, OUT, PUBLIC, Translator, translator
 
 
@@ -47,6 +48,11 @@ async def random_frames(dut: Any, idle: float, stall: float) -> None:
     frames = RandomFrames(int(100 * stall), hosts=3, ports=3)
     sent = [(frames.next(), frames.random.randrange(4) == 0) for _ in range(300)]
     await answered_late(Slot(dut, idle=seldom(1, idle), stall=seldom(2, stall)), sent)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def stale_verdicts(dut: Any) -> None:
+    await overlong_frames_leave_no_verdict(await translator(dut), OVERSIZE_BYTES[:2])
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

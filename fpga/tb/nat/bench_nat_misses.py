@@ -12,6 +12,7 @@ from model.nat import End
 from model.packet import ICMP, TCP, UDP, parse
 from tb.common.frames import SYN, icmp, tcp, udp
 from tb.common.slot_host import CLEAR, DELETE, ENABLE, PUT, VALID
+from tb.nat.stale import clears_during_a_miss
 from tb.nat.translator import IN, OUT, PUBLIC, translator
 
 
@@ -43,6 +44,11 @@ async def misses_wait(dut: Any) -> None:
     await t.check()
     await t.check_events()
     assert t.drops == {"miss-buffer-full": 2} and len(t.model.waiting) == 2
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def stale_misses(dut: Any) -> None:
+    await clears_during_a_miss(await translator(dut), range(14, 19))
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

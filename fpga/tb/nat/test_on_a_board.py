@@ -13,11 +13,12 @@ from model import compared
 from model.nat import End, rewrite
 from model.packet import ICMP, TCP, UDP, parse
 from model.random_frames import with_tag
-from tb.common.frames import ACK, OVERSIZE_BYTES, checksum, icmp, overlong, tcp, udp
+from tb.common.frames import ACK, OVERSIZE_BYTES, checksum, icmp, tcp, udp
 from tb.common.slot_host import CLEAR, DELETE, ENABLE, PUT, VALID
-from tb.common.verilated_bench import US_PER_MS, VerilatedBench, as_boards_run_it
+from tb.common.verilated_bench import BOARD_US_PER_MS, VerilatedBench, as_boards_run_it
 from tb.nat.late_host import answered_late
-from tb.nat.translator import IN, OUT, PUBLIC, prepared
+from tb.nat.stale import clears_during_a_miss, overlong_frames_leave_no_verdict
+from tb.nat.translator import IN, OUT, PUBLIC, on_a_board
 
 
 def sums_hold(frame: bytes) -> bool:
@@ -34,7 +35,7 @@ async def test_both_ways() -> None:
     """Every protocol, option length and checksum case, tagged or not, out and back; checksums must be correct
     afterwards.
     """
-    t = await prepared(VerilatedBench("nf_nat"))
+    t = await on_a_board()
     for protocol in (TCP, UDP, ICMP):
         await t.put(protocol, End(IN, 1000), End(PUBLIC, 0xFFFE - protocol))
     for words in range(11):
@@ -82,18 +83,7 @@ def udp_sum_after(frame: bytes) -> int:
 
 @as_boards_run_it
 async def test_overlong_frames_leave_no_verdict() -> None:
-    """Each frame is treated by its own headers, whatever was discarded before it."""
-    t = await prepared(VerilatedBench("nf_nat"))
-    await t.put(UDP, End(IN, 7), End(PUBLIC, 1007))
-    await t.put(TCP, End(IN, 7), End(PUBLIC, 2007))
-    for n, size in enumerate(OVERSIZE_BYTES):
-        frames = [udp(IN, OUT, 7, 53, b"x" * n), tcp(IN, OUT, 7, 80, ACK, b"y" * n), icmp(IN, OUT, 0, 7, b"z" * n)]
-        for ahead, frame in zip(frames, [frames[-1], *frames], strict=False):
-            t.send(frame)
-            t.send(overlong(ahead, size))
-            t.send(frame)
-    await t.check()
-    assert t.drops == {"unsupported": 2 * len(OVERSIZE_BYTES)} and not t.model.waiting
+    await overlong_frames_leave_no_verdict(await on_a_board(), OVERSIZE_BYTES)
 
 
 @pytest.mark.parametrize("seed", compared.SEEDS)
@@ -105,21 +95,19 @@ async def test_what_software_was_compared_on(seed: int) -> None:
 
 @as_boards_run_it
 async def test_clear_at_any_time() -> None:
-    """A clear during a miss, in any cycle, leaves a working module."""
-    t = await prepared(VerilatedBench("nf_nat"))
+    await clears_during_a_miss(await on_a_board(), range(12, 22))
+
+
+@as_boards_run_it
+async def test_board_time() -> None:
+    """A frame waits as many milliseconds as it may."""
+    t = await on_a_board()
     await t.slot.write("MISS_TIMEOUT_MS", 3)
-    for delay in range(12, 22):
-        t.slot.source.send(udp(IN, OUT, delay, 53))
-        await t.slot.cycles(delay)
-        await t.slot.write("CONTROL", ENABLE | CLEAR)
-        await t.slot.settle()
-        await t.slot.pass_us(5 * US_PER_MS)
-        await t.slot.cycles(60)
-        assert await t.slot.read("MISSES_WAITING") == 0
-    await t.slot.write("CONTROL", ENABLE | CLEAR)
-    await t.put(UDP, End(IN, 1), End(PUBLIC, 1))
-    t.send(udp(IN, OUT, 1, 53))
-    await t.check()
+    assert t.send(udp(IN, OUT, 2, 53)).waits
+    for ended in (False, False, False, True):
+        await t.pass_ms(1, timeout_ms=3)
+        await t.check()
+        assert (t.drops["no-translation"] == 1) == ended
 
 
 @as_boards_run_it
@@ -183,10 +171,10 @@ async def test_timeout_is_no_answer() -> None:
         flow = [udp(IN, OUT, delay, 53, bytes([n])) for n in range(3)]
         slot.source.send(flow[0])
         await slot.settle()
-        await slot.pass_us(2 * US_PER_MS)
+        await slot.pass_us(2 * BOARD_US_PER_MS)
         slot.source.send(flow[1])
         await slot.settle()
-        await slot.pass_us(US_PER_MS - 1)
+        await slot.pass_us(BOARD_US_PER_MS - 1)
         slot.source.send(flow[2])
         await slot.cycles(delay)
         await slot.pass_us(1)

@@ -12,6 +12,7 @@ from model.verdict import Verdict
 from tb.common.axis import Sent
 from tb.common.slot import Slot
 from tb.common.slot_host import DELETE, ENABLE, FULL, PUT, VALID, SlotHost
+from tb.common.verilated_bench import BOARD_MS_PER_S, BOARD_US_PER_MS, VerilatedBench
 
 US_PER_MS, MS_PER_S = 2, 5  # the bench's parameters
 IN, OUT, PUBLIC = 0x0A000001, 0xC0000201, 0xC6120001
@@ -19,6 +20,8 @@ IN, OUT, PUBLIC = 0x0A000001, 0xC0000201, 0xC6120001
 
 class Translator:
     """Module and model side by side, one step at a time."""
+
+    us_per_ms, ms_per_s = US_PER_MS, MS_PER_S
 
     def __init__(self, slot: SlotHost) -> None:
         self.slot = slot
@@ -30,7 +33,7 @@ class Translator:
 
     @property
     def now_s(self) -> int:
-        return self.now_ms // MS_PER_S
+        return self.now_ms // self.ms_per_s
 
     def _take(self, verdict: Verdict, user: int) -> None:
         if verdict.drop_reason:
@@ -74,7 +77,7 @@ class Translator:
 
     async def pass_ms(self, ms: int, timeout_ms: int = 1000) -> None:
         await self.slot.settle()
-        await self.slot.pass_us(ms * US_PER_MS)
+        await self.slot.pass_us(ms * self.us_per_ms)
         self.now_ms += ms
         for verdict in self.model.expire(self.now_ms, timeout_ms, self.now_s):
             self._take(verdict, 0)
@@ -96,6 +99,12 @@ async def prepared(slot: SlotHost) -> Translator:
     await slot.start()
     await slot.write("CONTROL", ENABLE)
     return Translator(slot)
+
+
+async def on_a_board() -> Translator:
+    found = await prepared(VerilatedBench("nf_nat"))
+    found.us_per_ms, found.ms_per_s = BOARD_US_PER_MS, BOARD_MS_PER_S
+    return found
 
 
 async def translator(dut: Any, **ends: Any) -> Translator:

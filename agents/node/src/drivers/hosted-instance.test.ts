@@ -3,11 +3,11 @@ import { instance } from '../testing/specs.js';
 import {
   type End,
   HostedInstance,
+  type InstanceListener,
   type InstanceRecord,
   type Runner,
   type RunningInstance,
   recordOf,
-  type SilenceListener,
 } from './hosted-instance.js';
 import { DriverError } from './nf-driver.js';
 
@@ -17,11 +17,12 @@ class FakeInstance implements RunningInstance {
   readonly ended = new Promise<End>((resolve) => {
     this.end = resolve;
   });
+  isOver = false;
   stopped = false;
   released = false;
-  hears: SilenceListener = { silent: () => undefined, back: () => undefined };
+  hears: InstanceListener = { silent: () => undefined, back: () => undefined, over: () => undefined };
 
-  watch(listener: SilenceListener) {
+  watch(listener: InstanceListener) {
     this.hears = listener;
   }
 
@@ -86,8 +87,9 @@ function setUp() {
   const told: string[] = [];
   const taken: string[] = [];
   let gone = 0;
+  let changes = 0;
   const one = new HostedInstance(record('d1'), runner, {
-    changed: () => undefined,
+    changed: () => changes++,
     ended: (how) => told.push(how),
     silent: () => told.push('silent'),
     answers: (ms) => told.push(`answers after ${ms}`),
@@ -96,7 +98,7 @@ function setUp() {
     gone: () => gone++,
   });
   const configure = (digest: string) => one.configure(record(digest));
-  return { runner, told, one, configure, taken, gone: () => gone };
+  return { runner, told, one, configure, taken, gone: () => gone, changes: () => changes };
 }
 
 describe('HostedInstance', () => {
@@ -120,6 +122,18 @@ describe('HostedInstance', () => {
     expect(told).toEqual(['exit code 1']);
     await vi.advanceTimersByTimeAsync(250);
     expect(one.observed).toMatchObject({ state: 'running', ends: { near: 'n' } });
+  });
+
+  it('is looked at as soon as it is over, before it is known how it ended', async () => {
+    const { one, runner, changes } = setUp();
+    void one.launch();
+    await settle();
+    const before = changes();
+    const [running] = runner.instances;
+    running!.isOver = true;
+    running!.hears.over();
+    expect(changes()).toBe(before + 1);
+    expect(one.observed).toMatchObject({ state: 'failed', detail: 'it has ended', ends: { near: 'n' } });
   });
 
   it('counts as failed while it does not answer, keeps its interfaces, and continues', async () => {

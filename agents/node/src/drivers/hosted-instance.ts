@@ -40,18 +40,21 @@ export interface End {
   unlinked?: boolean;
 }
 
-export type SilenceListener = Pick<HeartbeatListener, 'silent' | 'back'>;
+export interface InstanceListener extends Pick<HeartbeatListener, 'silent' | 'back'> {
+  /** It has ended; how may take a while to find out. */
+  over(): void;
+}
 
 /** The process or container of an instance that runs. */
 export interface RunningInstance {
   readonly ends: EngineEnds;
   readonly ended: Promise<End>;
-  /** It has ended; how is not known yet. */
+  /** It has ended, which its listener was told; how is not known yet. */
   readonly isOver?: boolean;
   /** Why it does not count as answering, if it says so itself. */
   readonly trouble?: string | null;
-  /** Called once: from now on it is told when it stops and starts answering, until it ends or is released. */
-  watch(listener: SilenceListener): void;
+  /** Called once: from now on it is told when it stops and starts answering, until it ends or is released, and that it is over. */
+  watch(listener: InstanceListener): void;
   stop(): Promise<void>;
   /** Stops watching; it keeps running. */
   release(): void;
@@ -334,6 +337,9 @@ export class HostedInstance<I extends RunningInstance> {
     running.watch({
       silent: () => this.hear(running, true, () => this.watcher.silent(running.trouble ?? null)),
       back: (silent_ms) => this.hear(running, false, () => this.watcher.answers(silent_ms)),
+      over: () => {
+        if (this.running === running) this.watcher.changed();
+      },
     });
     running.ended.then((end) => {
       if (this.running !== running || this.released || this.leaving) return;

@@ -1,6 +1,6 @@
 import { Heartbeat, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import { HeartbeatSocket } from '../heartbeat-socket.js';
-import type { End, RunningInstance, SilenceListener } from '../hosted-instance.js';
+import type { End, InstanceListener, RunningInstance } from '../hosted-instance.js';
 import type { EngineEnds } from '../nf-driver.js';
 import type { DropTotal } from './drop-total.js';
 import type { NfClient, NfStats } from './nf-client.js';
@@ -36,7 +36,7 @@ export class ContainerInstance implements RunningInstance {
     return this.heartbeat?.isSilent ? 0 : this.share;
   }
 
-  watch(listener: SilenceListener): void {
+  watch(listener: InstanceListener): void {
     const { control, timing } = this.heartbeatOf;
     this.beats = new HeartbeatSocket(control);
     const dead = () =>

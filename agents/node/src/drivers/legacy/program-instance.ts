@@ -1,7 +1,7 @@
 import type { DetachedProcess } from '../../platform/detached-process.js';
 import { Heartbeat, type HeartbeatTiming } from '../../platform/heartbeat.js';
 import { log } from '../../platform/log.js';
-import type { End, RunningInstance, SilenceListener } from '../hosted-instance.js';
+import type { End, InstanceListener, RunningInstance } from '../hosted-instance.js';
 import type { EngineEnds } from '../nf-driver.js';
 import { vethLinks } from '../veth-names.js';
 import { tooMuchOnDisk } from './disk-use.js';
@@ -89,7 +89,7 @@ export class ProgramInstance implements RunningInstance {
   }
 
   /** A program that cannot be asked counts as silent while it is stopped by a signal. */
-  watch(listener: SilenceListener): void {
+  watch(listener: InstanceListener): void {
     const { program } = this;
     const { timing, ask, disk } = this.observation;
     if (!program) return;
@@ -113,6 +113,7 @@ export class ProgramInstance implements RunningInstance {
       program.kill();
       this.observation.kill?.().catch((error) => log('warning', `a container is not killed: ${error.message}`));
     };
+    void program.ended.then(() => listener.over());
     this.heartbeat = new Heartbeat(beat, { ...listener, dead }, timing);
     disk?.start(() => {
       this.verdict = tooMuchOnDisk(disk.watched.limit_bytes);

@@ -148,12 +148,16 @@ export class DockerSandbox {
 
   /** Saves an image in a file. */
   async save(reference: string, file: string): Promise<void> {
-    const stream = await openStream(this.socket, { method: 'GET', path: `/images/${reference}/get` });
+    const stream = await openStream(this.socket, {
+      to: 'save an image',
+      method: 'GET',
+      path: `/images/${reference}/get`,
+    });
     await pipeline(stream, createWriteStream(file));
   }
 
   async pause(container: string): Promise<void> {
-    await callDocker(this.socket, { method: 'POST', path: `/containers/${container}/pause` });
+    await callDocker(this.socket, { to: 'pause a container', method: 'POST', path: `/containers/${container}/pause` });
   }
 
   killInside(pid: number, signal: 'KILL' | 'STOP' = 'KILL'): void {

@@ -60,8 +60,10 @@ it.each<[string, Answer]>([
   ['stops in the middle', (_, response) => response.write('{')],
 ])('times out on a Docker that %s', async (_, answer) => {
   const { socket } = await serve(answer);
-  const call = callDocker(socket, { method: 'GET', path: '/x', limit_ms: 50 });
-  await expect(call).rejects.toBeInstanceOf(DockerAway);
+  const call = callDocker(socket, { to: 'start a container', method: 'GET', path: '/x', limit_ms: 50 });
+  const away = await call.catch((error) => error);
+  expect(away).toBeInstanceOf(DockerAway);
+  expect(away.message).toBe('Docker did not answer in time (it was to start a container)');
 });
 
 it('rejects an answer without an end', async () => {
@@ -72,7 +74,7 @@ it('rejects an answer without an end', async () => {
     response.on('drain', more);
     more();
   });
-  await expect(callDocker(socket, { method: 'GET', path: '/x' })).rejects.toThrow('longer than');
+  await expect(callDocker(socket, { to: 'answer', method: 'GET', path: '/x' })).rejects.toThrow('longer than');
 });
 
 it.each([

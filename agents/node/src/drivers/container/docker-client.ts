@@ -109,7 +109,12 @@ export class DockerClient {
 
   /** Returns Docker's version and learns which API version it speaks. */
   async ping(): Promise<string> {
-    const answer = await callDocker(this.socket, { method: 'GET', path: '/version', limit_ms: PING_LIMIT_MS });
+    const answer = await callDocker(this.socket, {
+      to: 'say which Docker it is',
+      method: 'GET',
+      path: '/version',
+      limit_ms: PING_LIMIT_MS,
+    });
     const { Version: version, ApiVersion, MinAPIVersion } = Version.parse(parse(answer));
     if (minorOf(ApiVersion) < API.minor)
       throw new DockerRefusal(`Docker: its API ${ApiVersion} is older than ${API.major}.${API.minor}`, 400);
@@ -119,15 +124,15 @@ export class DockerClient {
 
   /** Rejects if Docker does not answer in time. */
   async probe(limit_ms: number): Promise<void> {
-    await callDocker(this.socket, { method: 'GET', path: '/_ping', limit_ms });
+    await callDocker(this.socket, { to: 'say that it is there', method: 'GET', path: '/_ping', limit_ms });
   }
 
   async hasImage(reference: string): Promise<boolean> {
-    return (await this.absentIsNull(this.get(`/images/${reference}/json`))) !== null;
+    return (await this.absentIsNull(this.get('look for an image', `/images/${reference}/json`))) !== null;
   }
 
   async findImage(reference: string): Promise<FoundImage | null> {
-    const answer = await this.absentIsNull(this.get(`/images/${reference}/json`));
+    const answer = await this.absentIsNull(this.get('look for an image', `/images/${reference}/json`));
     if (!answer) return null;
     const { Id: id, Config } = ImageFound.parse(parse(answer));
     const check = Config?.Healthcheck?.Test?.[0] ?? 'NONE';
@@ -137,7 +142,7 @@ export class DockerClient {
 
   /** Names of all images, newest first: by tag and by digest. */
   async imageNames(): Promise<string[]> {
-    const images = NamedImages.parse(parse(await this.get('/images/json')));
+    const images = NamedImages.parse(parse(await this.get('list its images', '/images/json')));
     return images
       .sort((a, b) => b.Created - a.Created)
       .flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])])
@@ -147,7 +152,9 @@ export class DockerClient {
   /** Loads images that were saved in a tar file. */
   async loadImages(file: string): Promise<void> {
     const path = `/${this.version}/images/load?quiet=true`;
-    requireNoError(await callDocker(this.socket, { method: 'POST', path, file, limit_ms: IMPORT_LIMIT_MS }));
+    requireNoError(
+      await callDocker(this.socket, { to: 'load images', method: 'POST', path, file, limit_ms: IMPORT_LIMIT_MS }),
+    );
   }
 
   /**
@@ -159,6 +166,7 @@ export class DockerClient {
     const path = `/${this.version}/images/create?${query}`;
     const headers = login && { 'x-registry-auth': padded(Buffer.from(JSON.stringify(login)).toString('base64url')) };
     return openStream(this.socket, {
+      to: 'pull an image',
       method: 'POST',
       path,
       ...(headers && { headers }),
@@ -169,7 +177,7 @@ export class DockerClient {
 
   async images(by: { reference: string } | { label: string }): Promise<{ id: string; tags: string[] }[]> {
     const wanted = Object.fromEntries(Object.entries(by).map(([key, value]) => [key, [value]]));
-    const images = Images.parse(parse(await this.get(`/images/json?${filters(wanted)}`)));
+    const images = Images.parse(parse(await this.get('list its images', `/images/json?${filters(wanted)}`)));
     // An older Docker lists an image without a name under this one.
     return images.map(({ Id, RepoTags }) => ({
       id: Id,
@@ -180,9 +188,11 @@ export class DockerClient {
   /** Keeps an image that a container uses. */
   async removeImage(name: string): Promise<void> {
     const path = `/${this.version}/images/${name}`;
-    await callDocker(this.socket, { method: 'DELETE', path, limit_ms: START_LIMIT_MS }).catch((error) => {
-      if (!(error instanceof DockerRefusal && [404, 409].includes(error.status))) throw error;
-    });
+    await callDocker(this.socket, { to: 'remove an image', method: 'DELETE', path, limit_ms: START_LIMIT_MS }).catch(
+      (error) => {
+        if (!(error instanceof DockerRefusal && [404, 409].includes(error.status))) throw error;
+      },
+    );
   }
 
   /** Creates an image from the root file system in a tar file. */
@@ -194,22 +204,23 @@ export class DockerClient {
     ]);
     for (const change of changes) query.append('changes', change);
     const path = `/${this.version}/images/create?${query}`;
-    const answer = await callDocker(this.socket, { method: 'POST', path, file, limit_ms: IMPORT_LIMIT_MS });
+    const limit_ms = IMPORT_LIMIT_MS;
+    const answer = await callDocker(this.socket, { to: 'import an image', method: 'POST', path, file, limit_ms });
     requireNoError(answer);
   }
 
   async create(name: string, config: Record<string, unknown>): Promise<string> {
-    const answer = await this.post(`/containers/create?name=${encodeURIComponent(name)}`, config);
+    const answer = await this.post('create a container', `/containers/create?name=${encodeURIComponent(name)}`, config);
     return z.object({ Id: z.string() }).parse(parse(answer)).Id;
   }
 
   async start(id: string): Promise<void> {
-    await this.post(`/containers/${id}/start`);
+    await this.post('start a container', `/containers/${id}/start`);
   }
 
   /** Kills its processes, also while it is paused. One that does not run counts as killed. */
   async kill(id: string): Promise<void> {
-    await this.post(`/containers/${id}/kill`).catch((error) => {
+    await this.post('kill a container', `/containers/${id}/kill`).catch((error) => {
       if (!(error instanceof DockerRefusal && [404, 409].includes(error.status))) throw error;
     });
   }
@@ -217,11 +228,12 @@ export class DockerClient {
   /** Kills it if it runs. One that does not exist counts as removed. */
   async remove(id: string): Promise<void> {
     const path = `/${this.version}/containers/${id}?force=true&v=true`;
-    await this.absentIsNull(callDocker(this.socket, { method: 'DELETE', path, limit_ms: START_LIMIT_MS }));
+    const call = { to: 'remove a container', method: 'DELETE', path, limit_ms: START_LIMIT_MS } as const;
+    await this.absentIsNull(callDocker(this.socket, call));
   }
 
   async inspect(id: string, limit_ms?: number): Promise<Container | null> {
-    const answer = await this.absentIsNull(this.get(`/containers/${id}/json`, limit_ms));
+    const answer = await this.absentIsNull(this.get('look at a container', `/containers/${id}/json`, limit_ms));
     if (!answer) return null;
     const { Id, Image, HostConfig, Config, State } = Inspected.parse(parse(answer));
     const { Running: running, Pid: pid, ExitCode: exit_code, OOMKilled: out_of_memory, Paused: paused } = State;
@@ -233,7 +245,7 @@ export class DockerClient {
 
   /** Containers with a label, including stopped ones. */
   async list(label: string): Promise<{ id: string; name: string; labels: Record<string, string> }[]> {
-    const answer = await this.get(`/containers/json?all=true&${filters({ label: [label] })}`);
+    const answer = await this.get('list its containers', `/containers/json?all=true&${filters({ label: [label] })}`);
     return Listed.parse(parse(answer)).map(({ Id, Names, Labels }) => ({
       id: Id,
       name: Names[0]!.slice(1),
@@ -242,7 +254,7 @@ export class DockerClient {
   }
 
   async usage(id: string): Promise<ContainerUsage> {
-    const answer = await this.get(`/containers/${id}/stats?stream=false&one-shot=true`);
+    const answer = await this.get('measure a container', `/containers/${id}/stats?stream=false&one-shot=true`);
     const { cpu_stats, memory_stats } = Usage.parse(parse(answer));
     return { cpu_ns: cpu_stats.cpu_usage.total_usage, memory_bytes: memory_stats.usage };
   }
@@ -250,14 +262,14 @@ export class DockerClient {
   /** The last lines that it wrote. */
   async logs(id: string, count: number, limit_ms?: number): Promise<string[]> {
     const path = `/containers/${id}/logs?stdout=true&stderr=true&tail=${count}`;
-    return lines(demultiplex(await this.get(path, limit_ms)));
+    return lines(demultiplex(await this.get('read the log of a container', path, limit_ms)));
   }
 
   /** As `logs`, each line after its time; null: there is no such container. `since`: seconds of the epoch. */
   async timedLogs(id: string, count: number, since?: string): Promise<string[] | null> {
     const from = since === undefined ? '' : `&since=${since}`;
     const path = `/containers/${id}/logs?stdout=true&stderr=true&timestamps=true&tail=${count}${from}`;
-    const answer = await this.absentIsNull(this.get(path));
+    const answer = await this.absentIsNull(this.get('read the log of a container', path));
     return answer && lines(demultiplex(answer));
   }
 
@@ -267,7 +279,11 @@ export class DockerClient {
    */
   async watchDeaths(label: string, onDeath: (death: ContainerDeath) => void): Promise<IncomingMessage> {
     const query = filters({ type: ['container'], event: ['die'], label: [label] });
-    const stream = await openStream(this.socket, { method: 'GET', path: `/${this.version}/events?${query}` });
+    const stream = await openStream(this.socket, {
+      to: 'tell when containers end',
+      method: 'GET',
+      path: `/${this.version}/events?${query}`,
+    });
     let rest = '';
     stream.setEncoding('utf8').on('data', (text: string) => {
       const complete = (rest + text).split('\n');
@@ -284,12 +300,13 @@ export class DockerClient {
     return stream;
   }
 
-  private get(path: string, limit_ms?: number): Promise<Buffer> {
-    return callDocker(this.socket, { method: 'GET', path: `/${this.version}${path}`, limit_ms });
+  private get(to: string, path: string, limit_ms?: number): Promise<Buffer> {
+    return callDocker(this.socket, { to, method: 'GET', path: `/${this.version}${path}`, limit_ms });
   }
 
-  private post(path: string, body?: unknown): Promise<Buffer> {
-    return callDocker(this.socket, { method: 'POST', path: `/${this.version}${path}`, body, limit_ms: START_LIMIT_MS });
+  private post(to: string, path: string, body?: unknown): Promise<Buffer> {
+    const limit_ms = START_LIMIT_MS;
+    return callDocker(this.socket, { to, method: 'POST', path: `/${this.version}${path}`, body, limit_ms });
   }
 
   private async absentIsNull<T>(answer: Promise<T>): Promise<T | null> {

@@ -33,6 +33,7 @@ export class DockerExec {
     const attach = { AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: true };
     const body = { ...attach, Cmd: command, Env: env };
     const answer = await callDocker(this.socketPath, {
+      to: 'make a shell in a container',
       method: 'POST',
       path: `${API}/containers/${container}/exec`,
       body,
@@ -69,11 +70,13 @@ export class DockerExec {
   }
 
   async resize(id: string, columns: number, rows: number): Promise<void> {
-    await callDocker(this.socketPath, { method: 'POST', path: `${API}/exec/${id}/resize?h=${rows}&w=${columns}` });
+    const path = `${API}/exec/${id}/resize?h=${rows}&w=${columns}`;
+    await callDocker(this.socketPath, { to: 'resize a terminal', method: 'POST', path });
   }
 
   async inspect(id: string): Promise<ExecState> {
-    const answer = await callDocker(this.socketPath, { method: 'GET', path: `${API}/exec/${id}/json` });
+    const path = `${API}/exec/${id}/json`;
+    const answer = await callDocker(this.socketPath, { to: 'look at a shell', method: 'GET', path });
     const { Running: running, Pid: pid, ExitCode } = Inspected.parse(JSON.parse(answer.toString('utf8')));
     return { running, pid, exit_code: ExitCode ?? null };
   }

@@ -19,6 +19,8 @@ export class DockerAway extends Error {
 }
 
 interface DockerCall {
+  /** What Docker is asked to do, in words: "start a container". */
+  to: string;
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
   /** Sent as JSON. */
@@ -40,7 +42,7 @@ const ANSWER_LIMIT_BYTES = 8 * 1024 * 1024;
  */
 export async function callDocker(socketPath: string, call: DockerCall): Promise<Buffer> {
   const signal = AbortSignal.timeout(call.limit_ms ?? DEFAULT_LIMIT_MS);
-  return readAll(await open(socketPath, call, signal), signal);
+  return readAll(await open(socketPath, call, signal), call.to, signal);
 }
 
 /** The body as a stream that does not end. The limit applies to the time until it begins. */
@@ -58,14 +60,14 @@ async function open(socketPath: string, call: DockerCall, signal: AbortSignal): 
   const response = await send(socketPath, call, signal);
   const status = response.statusCode ?? 0;
   if (status < 400) return response;
-  const text = (await readAll(response, signal)).toString('utf8');
+  const text = (await readAll(response, call.to, signal)).toString('utf8');
   throw new DockerRefusal(messageOf(text), status);
 }
 
 function send(socketPath: string, call: DockerCall, signal: AbortSignal): Promise<IncomingMessage> {
-  const { method, path, body, file, headers: more } = call;
+  const { to, method, path, body, file, headers: more } = call;
   return new Promise((resolve, reject) => {
-    const away = (error: Error) => reject(awayFrom(error, signal));
+    const away = (error: Error) => reject(awayFrom(error, to, signal));
     const type = file === undefined ? 'application/json' : 'application/x-tar';
     const headers = { ...(body !== undefined || file !== undefined ? { 'content-type': type } : {}), ...more };
     const sent = httpRequest({ socketPath, method, path, headers, signal, agent: false }, resolve);
@@ -76,26 +78,27 @@ function send(socketPath: string, call: DockerCall, signal: AbortSignal): Promis
   });
 }
 
-function readAll(response: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
+function readAll(response: IncomingMessage, to: string, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const stop = () => response.destroy(new Error('it took too long'));
+    const stop = () => response.destroy(new Error('aborted'));
     signal.addEventListener('abort', stop, { once: true });
     response.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       bytes += chunk.length;
       if (bytes > ANSWER_LIMIT_BYTES)
-        response.destroy(new Error(`its answer is longer than ${ANSWER_LIMIT_BYTES} bytes`));
+        response.destroy(new Error(`the answer is longer than ${ANSWER_LIMIT_BYTES} bytes`));
     });
     response.on('end', () => resolve(Buffer.concat(chunks)));
-    response.on('error', (error) => reject(new DockerAway(`Docker: ${error.message}`)));
+    response.on('error', (error) => reject(awayFrom(error, to, signal)));
     response.on('close', () => signal.removeEventListener('abort', stop));
   });
 }
 
-function awayFrom(error: Error, signal: AbortSignal): DockerAway {
-  return new DockerAway(signal.aborted ? 'Docker did not answer in time' : `Docker does not answer: ${error.message}`);
+function awayFrom({ message }: Error, to: string, signal: AbortSignal): DockerAway {
+  const how = signal.aborted ? 'Docker did not answer in time' : `Docker does not answer: ${message}`;
+  return new DockerAway(`${how} (it was to ${to})`);
 }
 
 function messageOf(text: string): string {

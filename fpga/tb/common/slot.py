@@ -68,7 +68,7 @@ class Slot(SlotHost):
             moving = next((sign for sign in signs if sign.value == 1), None)
             if moving is not None:
                 await FallingEdge(moving)
-            elif self.source.waiting:
+            elif self.source.waiting or self.source.sending:
                 await RisingEdge(self.dut.s_axis_tvalid)
             else:
                 pause = Timer((QUIET_CYCLES - 1) * CLOCK_NS, "ns")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import cocotb
@@ -48,6 +49,16 @@ async def random_frames(dut: Any, idle: float, stall: float) -> None:
     frames = RandomFrames(int(100 * stall), hosts=3, ports=3)
     sent = [(frames.next(), frames.random.randrange(4) == 0) for _ in range(300)]
     await answered_late(Slot(dut, idle=seldom(1, idle), stall=seldom(2, stall)), sent)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def settles_behind_a_pause(dut: Any) -> None:
+    """A frame, and each of its words, may come after a long pause in which nothing moves."""
+    cycles = itertools.count(1)
+    t = await translator(dut, idle=lambda: next(cycles) % 200 != 0)
+    for n in range(2):
+        t.send(bytes([n]) * 20)
+    await t.check()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

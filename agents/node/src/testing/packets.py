@@ -6,6 +6,7 @@ import json
 import socket
 import struct
 import time
+from pathlib import Path
 
 ETH_P_ALL = 0x0003
 ETH_P_IP = 0x0800
@@ -26,8 +27,8 @@ def checksum(data: bytes) -> int:
 
 
 def udp_frame(arguments: argparse.Namespace, number: int) -> bytes:
-    """Build a frame whose destination MAC is the tag `02:0e:HH:HH:MM:MM`; each number is a flow and an IP identification."""
-    port = arguments.sport + number
+    """Build a frame whose destination MAC is the tag `02:0e:HH:HH:MM:MM`; its number is its IP identification."""
+    port = arguments.sport + number % arguments.flows
     source, target = socket.inet_aton(arguments.src), socket.inet_aton(arguments.dst)
     length = 8 + len(PAYLOAD)
     udp = struct.pack("!HHHH", port, arguments.dport, length, 0) + PAYLOAD
@@ -76,6 +77,8 @@ def main() -> None:
     parser.add_argument("--dport", type=int, default=80)
     parser.add_argument("--src-mac", default="0a:00:00:00:00:02")
     parser.add_argument("--rate", type=float, default=0, help="packets per second; 0: all at once")
+    parser.add_argument("--flows", type=int, default=1 << 16, help="by source port, in turn")
+    parser.add_argument("--until", type=Path, help="sends no more once this file is there, and writes into it how many")
     parser.add_argument("--seconds", type=float, default=5, help="to wait after the last one")
     arguments = parser.parse_args()
 
@@ -92,6 +95,9 @@ def main() -> None:
     sent, due = 0, time.monotonic()
     deadline = due + arguments.seconds
     while len(found) < arguments.expect and time.monotonic() < deadline:
+        if arguments.until and sent < arguments.count and arguments.until.exists():
+            arguments.until.write_text(str(sent))
+            arguments.count, arguments.expect = sent, min(arguments.expect, sent)
         while sent < arguments.count and due <= time.monotonic():
             raw.send(udp_frame(arguments, sent))
             sent, due = sent + 1, due + interval

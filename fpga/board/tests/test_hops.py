@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from regs.description import read_common, read_description
 from tb.common.frames import tcp
 
 from .test_traffic import send
-from .traffic import Receiver, Sender, frame, number_of
+from .traffic import PATIENCE_S, Receiver, Sender, frame, number_of
 
 Start = Callable[..., Board]
 
@@ -108,15 +109,17 @@ def test_every_frame_of_a_swap_has_the_next_hop_or_is_counted(start: Start, imag
     sender = Sender("near0-x", 5000, lengths=(60, 1514))
     sender.start()
     received = receiver.take(100)
-    before = counters(board)["dropped"]
+    before, sent_before = counters(board)["dropped"], sender.sent
     board.load(images.partial("ecp5"), policy=policy)
     board.call("resume", slot=0)
+    sent_meanwhile = sender.sent - sent_before
     received += receiver.take(100)  # a partial load leaves the table as it is
     sent = sender.stop()
     lost = counters(board)["dropped"] - before
     received += receiver.take(sent - lost - len(received))
     load = board.status()["last_load"]
-    assert [fate for fate in FATES.values() if load[fate] > 500] == [FATES[policy]]
+    assert [fate for fate in FATES.values() if load[fate] > 0] == [FATES[policy]]
+    assert load[FATES[policy]] > sent_meanwhile / 4 > 0, "most of the time passes in the load"
     assert load["lost"] == lost and (lost == 0) == (policy != "drop")
     assert {data[2:4] for data in received} == {b"\x02\x05"}
     numbers = [number_of(with_hop(data, 0x0001)) for data in received]
@@ -136,8 +139,10 @@ def test_every_frame_of_a_full_load_has_a_next_hop_or_is_counted(start: Start, i
     sender.start()
     received = receiver.take(100)
     assert board.load(images.full("ecp5", "nf_pass", "-"), None)["state"] == "operating"
-    while counters(board)["held"] < 100:
-        pass
+    deadline = time.monotonic() + PATIENCE_S
+    while (held := counters(board)["held"]) < 100:
+        assert time.monotonic() < deadline, f"{held} of 100 frames are held"
+        time.sleep(0.01)
     write_hops(board, (0x0306, 0, 0, 0), (0, 0, 0, 0))
     board.call("resume", slot=0)
     received += receiver.take(100)

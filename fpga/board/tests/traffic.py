@@ -12,6 +12,7 @@ ETH_P_ALL = 3
 SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
 SO_RCVBUFFORCE = 33
 SO_TIMESTAMPNS = 35
+PATIENCE_S = 20
 
 
 def frame(number: int, length: int = 60) -> bytes:
@@ -40,7 +41,7 @@ class Receiver:
     def __init__(self, interface: str) -> None:
         self._socket = packet_socket(interface)
 
-    def take(self, frames: int, timeout_s: float = 20) -> list[bytes]:
+    def take(self, frames: int, timeout_s: float = PATIENCE_S) -> list[bytes]:
         """Return that many frames; fewer if they do not arrive in time."""
         end = time.monotonic() + timeout_s
         out: list[bytes] = []

@@ -13,20 +13,22 @@ const RULES = 'nft -f {{dir}}/ruleset.nft';
 /** Where an ELF file says which processors it is for, and the number of 64-bit Arm. */
 const ELF_MACHINE = 18;
 const ARM_64 = 0xb7;
+const UNRUNNABLE = /^\/image\/reference: test\/odd:1 runs what this server cannot: .*or a script without `#!`/;
 /** Docker keeps the last two files of 1 MB of each container. */
 const KEPT_KB = 4096;
 
 const script = (words: string): ImageInput => ({ entrypoint: ['/bin/sh', '-c', words] });
 
-/** An image whose program this machine cannot run. */
-async function imageForArm(docker: DockerClient): Promise<void> {
+/** An image with two programs that this machine cannot run: one for another processor, and a script that names no interpreter. */
+async function unrunnableImage(docker: DockerClient): Promise<void> {
   const root = scratchDirectory();
   execFileSync('/usr/bin/tar', ['-C', root, '-xf', hostTar(['sleep'])]);
   const program = readFileSync(join(root, 'bin/sleep'));
   program.writeUInt16LE(ARM_64, ELF_MACHINE);
   writeFileSync(join(root, 'bin/sleep'), program);
+  writeFileSync(join(root, 'bin/script'), 'echo hello\n', { mode: 0o755 });
   execFileSync('/usr/bin/tar', ['-C', root, '-cf', `${root}.tar`, '.']);
-  await docker.importImage('test/arm', '1', `${root}.tar`, []);
+  await docker.importImage('test/odd', '1', `${root}.tar`, []);
 }
 
 /** What does not pass stays out for longer than it takes to find and open closed interfaces. */
@@ -40,11 +42,12 @@ describe.skipIf(missing !== null)(
   () => {
     it('says why an image cannot run, and makes nothing that stays', async () => {
       const lab = await ImageLab.start();
-      await imageForArm(lab.docker.client);
+      await unrunnableImage(lab.docker.client);
       const sleeps = { entrypoint: ['/bin/sleep', '9'], files: [], health: undefined };
       const refused: [ImageInput, RegExp][] = [
         [{ limits: { cpus: 64 } }, /^\/image\/limits\/cpus: is more than the server has \(.*only \d+ CPUs/],
-        [{ ...sleeps, reference: 'test/arm:1' }, /^\/image\/reference: test\/arm:1 is not for this processor/],
+        [{ ...sleeps, reference: 'test/odd:1' }, UNRUNNABLE],
+        [{ ...sleeps, reference: 'test/odd:1', entrypoint: ['/bin/script'] }, UNRUNNABLE],
         [script('echo bye'), /ended at once: the container ended: exit code 0: bye$/],
         [{ limits: { processes: 1 } }, /ended at once: .*Cannot fork/],
         [

@@ -16,7 +16,7 @@ import { type ContainerNames, containerNames } from './container-names.js';
 import type { DockerHost } from './docker-host.js';
 import { ownPid } from './docker-trial.js';
 import { imageSigns } from './image-signs.js';
-import { imageError, isForAnother } from './image-words.js';
+import { imageError, isUnrunnable } from './image-words.js';
 import { isSeen, NF_FILES, PROGRAM_FILES, PROGRAM_PATH, type ProgramView } from './program-view.js';
 import type { UserImages } from './user-images.js';
 
@@ -129,7 +129,7 @@ export class ContainerHousing implements Housing {
     const ended = process ? await Promise.race([process.ended, sleep(SETTLED_MS, null)]) : 'it is gone';
     if (process && ended === null) return process;
     const told = `${command[0] ?? image?.reference} ended at once: ${await this.explain(instance_id)}`;
-    if (image && isForAnother(told)) throw imageError(new Error(told), image, instance_id);
+    if (image && isUnrunnable(told)) throw imageError(new Error(told), image, instance_id);
     throw new DriverError(nameFileLimit(told, fileLimitOf(housed.program)), instance_id);
   }
 

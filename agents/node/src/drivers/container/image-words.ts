@@ -43,15 +43,22 @@ const CAUSES: readonly [pattern: RegExp, field: string, words: string, permanent
   [/range of cpus is from/i, '/image/limits/cpus', 'is more than the server has', true],
   [/invalid reference format/i, REFERENCE, 'is no reference of an image', true],
   [
-    /no matching manifest|exec \S+: exec format error|does not match the (specified|expected) platform/i,
+    /no matching manifest|does not match the (specified|expected) platform/i,
     REFERENCE,
     'is not for this processor',
     true,
   ],
+  // What Linux says of a program for another processor, and of a script that does not name its interpreter.
+  [
+    /exec \S+: exec format error/,
+    REFERENCE,
+    'runs what this server cannot: a program for another processor, or a script without `#!` in its first line',
+    true,
+  ],
 ];
 
-/** Whether a container ended because its programs are for another processor, by what it said. */
-export const isForAnother = (said: string): boolean => /exec \S+: exec format error/.test(said);
+/** Whether a container ended because Linux cannot run its program, by the last line of its log. */
+export const isUnrunnable = (said: string): boolean => /: exec \S+: exec format error$/.test(said);
 
 /**
  * Docker's error in plain words, with the field of the descriptor if one is the cause. `advice`: what to do where a registry refuses.

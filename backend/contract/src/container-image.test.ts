@@ -47,6 +47,10 @@ it('gives an image that says no more no rights, limits, and a root file system t
   });
 });
 
+it('takes the folder of shared memory, which Docker mounts as any other', () => {
+  expect(ContainerImage.parse({ ...image, writable: ['/dev/shm'] }).writable).toEqual(['/dev/shm']);
+});
+
 it.each([
   [{ reference: 'a b' }, '/reference'],
   [{ pull: 'sometimes' }, '/pull'],
@@ -58,7 +62,8 @@ it.each([
   [{ health: { by: 'command' } }, '/health/command'],
   [{ health: { by: 'image', interval_s: 0 } }, '/health/interval_s'],
   [{ writable: ['tmp'] }, '/writable/0'],
-  [{ writable: ['/tmp', '/dev/shm'] }, '/writable/1'],
+  [{ writable: ['/tmp', '/dev/shm', '/dev/mqueue'] }, '/writable/2'],
+  [{ writable: ['/dev/shm/sub'] }, '/writable/0'],
   [{ writable: ['/instance'] }, '/writable/0'],
   [{ environment: { A: 'a\0b' } }, '/environment/A'],
   [{ privileged: true }, '/privileged'],

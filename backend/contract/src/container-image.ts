@@ -87,7 +87,10 @@ const Folder = z
   .max(200)
   .regex(/^(\/[A-Za-z0-9][A-Za-z0-9._-]*)+$/, 'must be the absolute path of a folder')
   // The system's, without which no container starts, and that of the descriptor's files.
-  .refine((path) => !/^\/(proc|sys|dev|instance)(\/|$)/.test(path), 'must not be in /proc, /sys, /dev or /instance');
+  .refine(
+    (path) => path === '/dev/shm' || !/^\/(proc|sys|dev|instance)(\/|$)/.test(path),
+    'must not be in /proc, /sys, /dev (but for /dev/shm) or /instance',
+  );
 
 /**
  * A container of Docker from an image that a user names, in a network namespace of its own with the interfaces `near` and

@@ -541,8 +541,10 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
         if (fields.to_steer) {
             steer.apply();
             // One in 16 by the identification, of those that enter their chain and those that may have left one. Without a
-            // fragment to come, some senders leave it 0 (RFC 6864 4.1): nothing would tell their packets apart.
-            if (hdr.ipv4.id[3:0] == 1 && fields.to_route != (fields.from_host == 1)) {
+            // fragment to come, some senders leave it 0 (RFC 6864 4.1): nothing would tell their packets apart, as nothing
+            // tells the fragments of one packet apart.
+            if (hdr.ipv4.isValid() && fields.ip_fragment == 0 && hdr.ipv4.id[3:0] == 1 &&
+                fields.to_route != (fields.from_host == 1)) {
                 stamp.apply(hdr, fields, standard);
             }
         }

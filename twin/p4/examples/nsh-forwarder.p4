@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A service function forwarder (RFC 7665) by network service headers (RFC 8300). `classify` puts IPv4 packets on a path;
 // `paths` leads each to the next function by path and index. A function that knows NSH counts the index down itself; for one
-// that lets frames pass as they are, `serve` does. Index 0 drops, as does a TTL that ends; both are counted.
+// that lets frames pass as they are, `serve` does. Index 0 drops, as do a TTL that ends and, at the end of a path, what is
+// neither IPv4 nor IPv6; all are counted.
 
 #include <core.p4>
 #include <v1model.p4>
@@ -19,6 +20,7 @@ const bit<8> NEXT_IPV6 = 2;
 const bit<32> INDEX_ZERO = 0;
 const bit<32> TTL_ENDED = 1;
 const bit<32> MALFORMED = 2;
+const bit<32> OTHER_PROTOCOL = 3;
 
 header ethernet_t {
     mac_t dst;
@@ -80,9 +82,12 @@ parser ForwarderParser(packet_in packet, out headers_t hdr, inout metadata_t met
 
     state nsh {
         packet.extract(hdr.nsh);
-        transition select(hdr.nsh.version, hdr.nsh.words) {
-            (0, 2): accept;
-            (0, 3 .. 63): context;
+        // RFC 8300 2.4: MD type 1 has four words of context.
+        transition select(hdr.nsh.version, hdr.nsh.md_type, hdr.nsh.words) {
+            (0, 1, 6): context;
+            (0, 1, _): malformed;
+            (0, _, 2): accept;
+            (0, _, 3 .. 63): context;
             default: malformed;
         }
     }
@@ -135,12 +140,9 @@ control Forwarder(inout headers_t hdr, inout metadata_t meta, inout standard_met
         hdr.nsh.si = hdr.nsh.si - 1;
     }
 
-    // The end of the path: the packet is again as it was.
+    // The end of the path: the packet goes on without NSH.
     action leave(mac_t next_hop, port_t port) {
         forward(next_hop, port);
-        hdr.ethernet.ether_type = hdr.nsh.next_protocol == NEXT_IPV6 ? ETHERTYPE_IPV6 : ETHERTYPE_IPV4;
-        hdr.nsh.setInvalid();
-        hdr.context.setInvalid();
     }
 
     table classify {
@@ -186,7 +188,21 @@ control Forwarder(inout headers_t hdr, inout metadata_t meta, inout standard_met
                 dropped.count(INDEX_ZERO);
                 drop();
             } else {
-                paths.apply();
+                switch (paths.apply().action_run) {
+                    leave: {
+                        if (hdr.nsh.next_protocol == NEXT_IPV4) {
+                            hdr.ethernet.ether_type = ETHERTYPE_IPV4;
+                        } else if (hdr.nsh.next_protocol == NEXT_IPV6) {
+                            hdr.ethernet.ether_type = ETHERTYPE_IPV6;
+                        } else {
+                            dropped.count(OTHER_PROTOCOL);
+                            drop();
+                            exit;
+                        }
+                        hdr.nsh.setInvalid();
+                        hdr.context.setInvalid();
+                    }
+                }
                 // RFC 8300 2.3: one that became 0 ends here as well.
                 if (hdr.nsh.isValid() && hdr.nsh.si == 0) {
                     dropped.count(INDEX_ZERO);

@@ -48,15 +48,21 @@ export const SwitchNfSample = z.strictObject({
 });
 export type SwitchNfSample = z.infer<typeof SwitchNfSample>;
 
+/** Between these a `RuleLatency` is exact to half an octave; they stand for all that is below and above. */
+export const STAMPED_US = { least: 23, most: 741_455 } as const;
+
 /**
- * Of packets of a class: the time from the switch into its chain and back, one packet in 16, over the last ten seconds; exact to
- * half an octave. Those without an identification (RFC 6864), those that an NF readdressed, and those that left their chain at
- * another switch have none.
+ * Of packets of a class: the time from the switch into its chain and back, one packet in 16, over the last ten seconds. Fragments,
+ * packets without an identification (RFC 6864), those that an NF readdressed, and those that left their chain at another switch
+ * have none.
  */
 export const RuleLatency = z.strictObject({
   packets: z.int().min(1).describe('that were stamped and came back'),
-  p50_us: z.number().min(0),
-  p99_us: z.number().min(0),
+  p50_us: z
+    .number()
+    .min(0)
+    .describe(`exact to half an octave; ${STAMPED_US.least} also: less; ${STAMPED_US.most} also: more`),
+  p99_us: z.number().min(0).describe('so exact, too; of fewer than 100 packets that of the slowest'),
 });
 export type RuleLatency = z.infer<typeof RuleLatency>;
 

@@ -30,17 +30,27 @@ export interface LatencyStep {
   readonly packets: number;
 }
 
+/** Counted since the switch began, of whichever rule had the place. */
+export interface LatencyCounts {
+  readonly place: number;
+  readonly steps: readonly LatencyStep[];
+}
+
 /** What a switch holds now. */
 export interface SwitchReading {
   readonly entries: number;
   /** Beside the entries. */
   readonly kept?: readonly KeptFlow[];
+  /** Packets of flows that were to be kept and got no entry, since the agent started, by reason in words; absent: none. */
+  readonly unkept?: Readonly<Record<string, number>>;
+  /** What it cannot do now although it holds all that it was told, in words; absent: nothing. */
+  readonly trouble?: string;
   /** By index in the last applied specification. */
   readonly counts: ReadonlyMap<number, EntryCount>;
   /** What meters have dropped, by their ids; absent: there are none. */
   readonly metered?: ReadonlyMap<number, EntryCount>;
-  /** Of rules: how many packets that were stamped took about so long, since the switch began; absent: it stamps none. */
-  readonly latencies?: ReadonlyMap<string, readonly LatencyStep[]>;
+  /** Of rules: how many packets that were stamped took about so long; absent: it stamps none. */
+  readonly latencies?: ReadonlyMap<string, LatencyCounts>;
   /** What others have changed since it was applied, in words; empty: nothing. */
   readonly drift: readonly string[];
   /** The rules of which entries were deleted or changed. */

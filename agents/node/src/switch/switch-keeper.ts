@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MOST_REPAIRED_RULES, type ObservedPort, type ObservedSwitch, type SwitchSpec } from '@orrery/contract';
 import type { SwitchDriver, SwitchReading } from '../drivers/switch-driver.js';
 import type { Emit } from '../link/agent-event.js';
+import { monotonicMs } from '../platform/monotonic.js';
+import { UnkeptFlows } from './unkept-flows.js';
 
 /** `writingMs`: how long a switch that takes in a new state may be silent. */
 const PERIODS = { lookMs: 1000, probeMs: 400, deadlineMs: 1000, writingMs: 2000 };
@@ -27,6 +29,7 @@ export class SwitchKeeper {
   private isWriting = false;
   private repairs = 0;
   private repaired_rules: readonly string[] = [];
+  private readonly unkept: UnkeptFlows;
   private told = '';
   private wake = new AbortController();
   private readonly stopping = new AbortController();
@@ -38,7 +41,9 @@ export class SwitchKeeper {
     private readonly emit: Emit,
     private readonly listener: KeeperListener,
     private readonly periods = PERIODS,
-  ) {}
+  ) {
+    this.unkept = new UnkeptFlows((message, data) => emit('switch.flows-not-kept', node, message, data));
+  }
 
   get desired(): SwitchSpec | null {
     return this.spec;
@@ -143,9 +148,11 @@ export class SwitchKeeper {
       this.emit('switch.restored', this.node, message, { drift: [...drift] });
     }
     this.listener.read(spec, reading);
+    this.unkept.take(reading.unkept ?? {}, monotonicMs());
     this.entries = reading.entries;
     const missing = ports.filter(({ number }) => number === null).map(({ name }) => name);
     if (missing.length > 0) return this.fail(`the switch has no port ${missing.join(', ')}`, spec);
+    if (reading.trouble !== undefined) return this.fail(reading.trouble, spec);
     if (this.error !== null) this.emit('switch.recovered', this.node, 'The switch is in its desired state', {});
     this.error = null;
   }

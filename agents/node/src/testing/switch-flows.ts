@@ -67,6 +67,15 @@ export function flowFrames(flows: readonly number[]): Sent[] {
   });
 }
 
+/** The same with other flags and fragment offset in its IPv4 header. */
+export function fragmentOf({ port, frame: whole }: Sent, field: number): Sent {
+  const frame = Buffer.from(whole);
+  frame.writeUInt16BE(field, 20);
+  frame.writeUInt16BE(0, 24);
+  frame.writeUInt16BE(checksum(frame.subarray(14, 34)), 24);
+  return { port, frame };
+}
+
 /** The port by which each of the flows left; undefined: it did not. */
 export function waysOf(flows: readonly number[], came: readonly Sent[]): (string | undefined)[] {
   return flows.map((flow) => came.find(({ frame }) => frame.readUInt16BE(34) === 1000 + flow)?.port);

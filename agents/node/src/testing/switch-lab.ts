@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { SwitchDriver } from '../drivers/switch-driver.js';
 import { switchOvs } from '../drivers/switch-ovs/switch-ovs.js';
 import { OvsLab, ovsMissing } from './ovs-lab.js';
@@ -54,26 +55,32 @@ function p4Kind(kind: 'p4' | 'bmv2', missing: string | null): SwitchLabKind {
   };
 }
 
+const run = promisify(execFile);
 const EXCHANGE = join(import.meta.dirname, 'exchange.py');
 
 let exchanges = 0;
 
-/** Sends frames into ports and returns what comes out. `ends`: frames that come out for sure, from each port to every port. */
-export function exchange(
-  lab: SwitchLab,
+/**
+ * Sends frames into ports and returns what comes out, while the driver works on. `ends`: frames that come out for sure, from each
+ * port to every port.
+ */
+export async function exchange(
+  lab: Pick<SwitchLab, 'namespace'>,
   ports: readonly string[],
   frames: readonly Sent[],
   ends: readonly Sent[],
-): Sent[] {
+): Promise<Sent[]> {
   exchanges += 1;
   const text = (all: readonly Sent[]) => all.map(({ port, frame }) => [port, frame.toString('hex')]);
   // A slow switch may still have those of the exchange before.
   const own = ends.map(({ port, frame }) => ({ port, frame: Buffer.concat([frame, numbered(exchanges)]) }));
-  const answer = execFileSync('ip', ['netns', 'exec', lab.namespace, '/usr/bin/python3', EXCHANGE, ...ports], {
-    input: JSON.stringify({ frames: text(frames), ends: text(own) }),
+  const answer = run('ip', ['netns', 'exec', lab.namespace, '/usr/bin/python3', EXCHANGE, ...ports], {
     timeout: 60_000,
+    maxBuffer: 64 << 20,
   });
-  const came = (JSON.parse(answer.toString()) as [string, string][]).map(([port, frame]) => ({
+  answer.child.stdin!.end(JSON.stringify({ frames: text(frames), ends: text(own) }));
+  const { stdout } = await answer;
+  const came = (JSON.parse(stdout) as [string, string][]).map(([port, frame]) => ({
     port,
     frame: Buffer.from(frame, 'hex'),
   }));

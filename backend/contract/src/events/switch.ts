@@ -11,6 +11,12 @@ export const SWITCH_AGENT_EVENTS = {
   }),
   'switch.failed': agentEvent({ title: 'Switch not as desired', about: 'switch', severity: 'error' }),
   'switch.recovered': agentEvent({ title: 'Switch as desired again', about: 'switch' }),
+  'switch.flows-not-kept': agentEvent({
+    title: 'Flows not kept',
+    about: 'switch',
+    severity: 'warning',
+    data: { packets: z.record(z.string(), z.int().min(1)) },
+  }),
   'switch.port-down': agentEvent({
     title: 'Port of a switch down',
     about: 'switch',

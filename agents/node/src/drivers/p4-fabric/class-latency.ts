@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { SwitchSpec } from '@orrery/contract';
 import type { Entity } from '../p4runtime/messages.js';
 import type { P4Info } from '../p4runtime/p4-info.js';
-import type { LatencyStep } from '../switch-driver.js';
-import { type FabricEntry, places } from './fabric-entries.js';
+import type { LatencyCounts, LatencyStep } from '../switch-driver.js';
+import type { FabricEntry } from './fabric-entries.js';
 
 /** `STAMPED_CLASSES` and `LATENCY_STEPS` of the program. */
 const MOST_CLASSES = 64;
@@ -17,18 +17,33 @@ function stepUs(step: number): number {
   return step === 0 ? 0 : Math.round(FIRST_US * 2 ** (step / 2));
 }
 
-/** The geometric middle, of the first step half of its end. */
-function middleUs(step: number): number {
+/** The geometric middle. The first step is told by its end, the last one by its beginning. */
+function aboutUs(step: number): number {
   const [from, to] = [stepUs(step), stepUs(step + 1)];
-  return Math.round(from === 0 ? to / 2 : Math.sqrt(from * to));
+  if (step === 0) return to;
+  return step + 1 === LATENCY_STEPS ? from : Math.round(Math.sqrt(from * to));
 }
 
-/** Numbers of the classes whose packets are stamped, by rule: the first of them where there are too many. */
-export function stampedClasses({ entries }: SwitchSpec): ReadonlyMap<string, number> {
-  const rules = [...new Set(entries.flatMap((entry) => (isOfClass(entry) ? [entry.rule_id!] : [])))].sort();
-  const digests = new Map(rules.slice(0, MOST_CLASSES).map((rule) => [rule, digestOf(rule)]));
-  const numbers = places([...new Set(digests.values())], MOST_CLASSES);
-  return new Map([...digests].map(([rule, digest]) => [rule, numbers.get(digest)!]));
+/**
+ * Numbers of the classes whose packets are stamped, by rule: the first of them where there are too many. A class keeps the number
+ * that it had `before`, since its packets are counted there.
+ */
+export function stampedClasses(
+  { entries }: SwitchSpec,
+  before: ReadonlyMap<string, number> = new Map(),
+): ReadonlyMap<string, number> {
+  const all = [...new Set(entries.flatMap((entry) => (isOfClass(entry) ? [entry.rule_id!] : [])))].sort();
+  const rules = all.slice(0, MOST_CLASSES);
+  const numbers = new Map(rules.flatMap((rule) => (before.has(rule) ? [[rule, before.get(rule)!]] : [])));
+  const taken = new Set(numbers.values());
+  for (const rule of rules) {
+    if (numbers.has(rule)) continue;
+    let number = digestOf(rule) % MOST_CLASSES;
+    while (taken.has(number)) number = (number + 1) % MOST_CLASSES;
+    taken.add(number);
+    numbers.set(rule, number);
+  }
+  return numbers;
 }
 
 /** What makes `fabric.p4` stamp the packets of classes. `steered`: what it has for the specification. */
@@ -61,7 +76,7 @@ export function latencyQueries(classes: ReadonlyMap<string, number>, info: P4Inf
 export function latenciesOf(
   entities: readonly Entity[],
   classes: ReadonlyMap<string, number>,
-): ReadonlyMap<string, readonly LatencyStep[]> {
+): ReadonlyMap<string, LatencyCounts> {
   const cells = new Map(
     entities.flatMap(({ counterEntry }) =>
       counterEntry
@@ -71,9 +86,9 @@ export function latenciesOf(
   );
   const ofClass = (number: number) =>
     Array.from({ length: LATENCY_STEPS }, (_, step): LatencyStep => {
-      return { about_us: middleUs(step), packets: cells.get(number * LATENCY_STEPS + step) ?? 0 };
+      return { about_us: aboutUs(step), packets: cells.get(number * LATENCY_STEPS + step) ?? 0 };
     });
-  return new Map([...classes].map(([rule, number]) => [rule, ofClass(number)]));
+  return new Map([...classes].map(([rule, place]) => [rule, { place, steps: ofClass(place) }]));
 }
 
 function steps(): FabricEntry[] {

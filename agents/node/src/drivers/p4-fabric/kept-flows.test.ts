@@ -2,12 +2,12 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../package-root.js';
 import { splitSpec } from '../../testing/switch-flows.js';
-import { canonicalBytes } from '../p4runtime/bytes.js';
-import type { DigestList, TableEntry, Update } from '../p4runtime/messages.js';
+import type { TableEntry, Update } from '../p4runtime/messages.js';
 import { identityOf } from '../p4runtime/table-entries.js';
 import { switchP4 } from '../switch-p4/switch-p4.js';
 import { FabricProgram } from './fabric-program.js';
-import { KeptFlows, keepingSplits, keptFlows } from './kept-flows.js';
+import { digestsMissing, idleFlows, KeptFlows, keepingSplits, keptFlows } from './kept-flows.js';
+import type { ToldFlows } from './told-flows.js';
 
 const PORTS = new Map([
   ['p1', 1],
@@ -17,13 +17,12 @@ const PORTS = new Map([
 const LEFT = { mac: 0x020e_0001_0000n, port: 2n };
 const KEEP = { capacity: 3, idle_timeout_s: 9 };
 
-/** A digest for each flow, as the program tells it. */
-function told(flows: readonly number[], { split = 7n, mac = LEFT.mac, port = LEFT.port } = {}): DigestList {
-  const data = flows.map((flow) => {
-    const values = [split, BigInt(flow), 0x0a00_0001n, 0x0a00_0002n, 17n, mac, port];
-    return { struct: { members: values.map((value) => ({ bitstring: canonicalBytes(value) })) } };
-  });
-  return { digestId: 1, listId: '1', data };
+const LIST = { digestId: 1, listId: '1' };
+
+/** Flows as the program tells them, in one list. */
+function told(flows: readonly number[], { split = 7n, mac = LEFT.mac, port = LEFT.port } = {}): ToldFlows[] {
+  const from = { ip_src: 0x0a00_0001n, ip_dst: 0x0a00_0002n, ip_proto: 17n };
+  return [{ list: LIST, flows: flows.map((flow) => ({ split, flow_id: BigInt(flow), ...from, mac, port })) }];
 }
 
 describe('the flows that a P4 switch keeps', async () => {
@@ -38,36 +37,28 @@ describe('the flows that a P4 switch keeps', async () => {
   };
 
   it('get an entry each that ends when it is idle, and that tells of what it was made', () => {
-    const { updates, whole } = keeping().enter(told([5]), info);
-    expect(whole).toBe(true);
+    const { updates, taken } = keeping().enter(told([5]), info);
+    expect(taken).toEqual([LIST]);
     expect(updates).toMatchObject([{ type: 'INSERT', entity: { tableEntry: { idleTimeoutNs: '9000000000' } } }]);
     expect(keptFlows(entriesOf(updates).values(), info)).toEqual([
       { split: 7, flow_id: 5, mac: '02:0e:00:01:00:00', packets: 0 },
     ]);
   });
 
-  it('are no more than the split has room for, told twice or not, until one ends', () => {
+  it('are no more than the split has room for, told twice or not; a full split leaves others theirs', () => {
     const flows = keeping();
-    const first = flows.enter(told([1, 2, 2]), info);
-    expect([first.updates.length, first.whole]).toEqual([2, true]);
-    expect(flows.enter(told([1, 2]), info)).toEqual({ updates: [], whole: true });
-    const second = flows.enter(told([3, 4]), info);
-    expect([second.updates.length, second.whole]).toEqual([1, false]);
-    const idle = [first.updates[0]!.entity.tableEntry!];
-    expect(flows.end(idle, info)).toMatchObject([{ type: 'DELETE' }]);
-    expect(flows.end(idle, info)).toEqual([]);
+    expect(flows.enter(told([1, 2, 2]), info)).toMatchObject({ updates: [{}, {}], taken: [LIST], without_room: 0 });
+    expect(flows.enter(told([1, 2]), info)).toEqual({ updates: [], taken: [LIST], without_room: 0 });
+    const second = flows.enter([...told([3, 4]), ...told([2])], info);
+    expect(second).toMatchObject({ updates: [{}], taken: [LIST], without_room: 1 });
+    flows.know(new Map(), info);
     expect(flows.enter(told([4]), info).updates).toHaveLength(1);
   });
 
-  it('are none of splits or targets that are not there, nor of what is no flow', () => {
+  it('are none of splits or targets that are not there', () => {
     const flows = keeping();
-    for (const list of [
-      told([1], { split: 8n }),
-      told([1], { mac: LEFT.mac + 1n }),
-      told([1], { port: 3n }),
-      { ...told([1]), data: [{ struct: { members: [] } }, {}] },
-    ])
-      expect(flows.enter(list, info)).toEqual({ updates: [], whole: true });
+    for (const list of [told([1], { split: 8n }), told([1], { mac: LEFT.mac + 1n }), told([1], { port: 3n })])
+      expect(flows.enter(list, info)).toEqual({ updates: [], taken: [LIST], without_room: 0 });
   });
 
   it('end with their target, and stay where the ranges alone change', () => {
@@ -76,5 +67,46 @@ describe('the flows that a P4 switch keeps', async () => {
     expect(flows.follow(splits(1), kept, info)).toEqual([]);
     expect(flows.enter(told([1]), info).updates).toEqual([]);
     expect(flows.follow(splits(0), kept, info)).toMatchObject([{ type: 'DELETE' }, { type: 'DELETE' }]);
+  });
+
+  it('get the time-out of their split anew, and leave when it has less room, the idlest first', () => {
+    const flows = keeping();
+    const { updates } = flows.enter(told([1, 2, 3]), info);
+    const kept = new Map(
+      [...entriesOf(updates)].map(([identity, entry], i) => {
+        return [identity, { ...entry, timeSinceLastHit: { elapsedNs: String([5, 12_000_000_000, 7][i]) } }] as const;
+      }),
+    );
+    const changed = keepingSplits(splitSpec(2, switchP4.abilities, 0x8000, { capacity: 2, idle_timeout_s: 30 }), PORTS);
+    const after = flows.follow(changed, kept, info);
+    const flowOf = ({ entity }: Update) => identityOf(entity.tableEntry!);
+    const [first, second, third] = updates.map(flowOf);
+    expect(after.map((one) => [one.type, flowOf(one)])).toEqual([
+      ['MODIFY', first],
+      ['MODIFY', third],
+      ['DELETE', second],
+    ]);
+    expect(after[0]).toMatchObject({ entity: { tableEntry: { idleTimeoutNs: '30000000000', action: {} } } });
+    expect(flows.enter(told([2]), info)).toMatchObject({ updates: [], without_room: 1 });
+  });
+
+  it('are idle when no packet has come for their own time', () => {
+    const entry = (idle: string, elapsedNs?: string) =>
+      ({ tableId: 1, idleTimeoutNs: idle, ...(elapsedNs && { timeSinceLastHit: { elapsedNs } }) }) as TableEntry;
+    const kept = new Map([
+      ['idle', entry('9000000000', '9000000000')],
+      ['in use', entry('9000000000', '8999999999')],
+      ['not known', entry('9000000000')],
+    ]);
+    expect([...idleFlows(kept).keys()]).toEqual(['idle']);
+  });
+
+  it('are told by a digest as it has to be configured', () => {
+    const [insert] = digestsMissing([], info);
+    expect(insert).toMatchObject({ type: 'INSERT' });
+    const entity = insert!.entity;
+    expect(digestsMissing([entity], info)).toEqual([]);
+    const slow = { ...entity.digestEntry!, config: { ...entity.digestEntry!.config, ackTimeoutNs: '1000000000' } };
+    expect(digestsMissing([{ digestEntry: slow }], info)).toEqual([{ type: 'MODIFY', entity }]);
   });
 });

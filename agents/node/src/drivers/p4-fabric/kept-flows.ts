@@ -1,27 +1,16 @@
 import type { SwitchSpec } from '@orrery/contract';
-import { numberText } from '../p4runtime/bytes.js';
-import type { DigestList, TableEntry, Update } from '../p4runtime/messages.js';
+import { bytesNumber } from '../p4runtime/bytes.js';
+import type { Entity, TableEntry, Update } from '../p4runtime/messages.js';
 import type { P4Info } from '../p4runtime/p4-info.js';
 import { identityOf, tableEntry } from '../p4runtime/table-entries.js';
 import type { KeptFlow } from '../switch-driver.js';
 import { macNumber, type PortNumbers } from './fabric-entries.js';
+import type { ListName, NewFlow, ToldFlows } from './told-flows.js';
 
 /** Of digests: how long the first packet of a flow waits to be told, how many flows at once, and how soon it is told again. */
-const DIGESTS = { maxTimeoutNs: '1000000', maxListSize: 512, ackTimeoutNs: '1000000000' } as const;
+const DIGESTS = { maxTimeoutNs: '5000000', maxListSize: 512, ackTimeoutNs: '100000000' } as const;
 
-/** A flow that is to stay where the ranges of its split sent its first packet. */
-interface NewFlow {
-  readonly split: bigint;
-  readonly flow_id: bigint;
-  readonly ip_src: bigint;
-  readonly ip_dst: bigint;
-  readonly ip_proto: bigint;
-  readonly mac: bigint;
-  readonly port: bigint;
-}
-/** As `new_flow_t` of the program has them. */
-const MEMBERS = ['split', 'flow_id', 'ip_src', 'ip_dst', 'ip_proto', 'mac', 'port'] as const;
-
+/** A split that keeps flows. */
 interface KeepingSplit {
   readonly capacity: number;
   readonly idle_timeout_s: number;
@@ -54,64 +43,105 @@ export class KeptFlows {
   private splits: ReadonlyMap<number, KeepingSplit> = new Map();
   /** Numbers of splits by the identity of the entry. */
   private readonly held = new Map<string, number>();
+  /** How many of these each split has. */
+  private readonly used = new Map<number, number>();
 
-  /** Deletions of the entries whose split or target is gone. */
+  /**
+   * Deletions of the entries whose split or target is gone and of those for which their split has no more room, those without
+   * a packet for the longest first; the others get the time-out of their split.
+   */
   follow(splits: ReadonlyMap<number, KeepingSplit>, kept: ReadonlyMap<string, TableEntry>, info: P4Info): Update[] {
     this.splits = splits;
-    this.know(kept, info);
-    return [...kept].flatMap(([identity, entry]) => {
+    this.know(new Map(), info);
+    const latestFirst = [...kept].sort(([, one], [, other]) => Number(idleNs(one) - idleNs(other)));
+    return latestFirst.flatMap(([identity, entry]): Update[] => {
       const { split, mac, port } = placeOf(entry, info);
-      if (splits.get(Number(split))?.targets.has(targetText(mac, port))) return [];
-      this.held.delete(identity);
-      return [{ type: 'DELETE', entity: { tableEntry: identified(entry) } } as const];
+      const about = splits.get(Number(split));
+      if (!about?.targets.has(targetText(mac, port)) || this.inUse(Number(split)) >= about.capacity)
+        return [{ type: 'DELETE', entity: { tableEntry: identified(entry) } }];
+      this.hold(identity, Number(split));
+      const idleTimeoutNs = timeoutNs(about);
+      if (entry.idleTimeoutNs === idleTimeoutNs) return [];
+      const { action } = entry;
+      return [
+        { type: 'MODIFY', entity: { tableEntry: { ...identified(entry), ...(action && { action }), idleTimeoutNs } } },
+      ];
     });
   }
 
   /** What the switch holds now. */
   know(kept: ReadonlyMap<string, TableEntry>, info: P4Info): void {
     this.held.clear();
-    for (const [identity, entry] of kept) this.held.set(identity, Number(placeOf(entry, info).split));
+    this.used.clear();
+    for (const [identity, entry] of kept) this.hold(identity, Number(placeOf(entry, info).split));
   }
 
-  /** Entries for the flows of a list, as far as there is room; `whole`: there is for all. */
-  enter({ data = [] }: DigestList, info: P4Info): { updates: Update[]; whole: boolean } {
-    const inUse = new Map<number, number>();
-    for (const split of this.held.values()) inUse.set(split, (inUse.get(split) ?? 0) + 1);
+  /** Entries for the flows of lists, as far as there is room; `taken`: the lists in which there is for all. */
+  enter(told: readonly ToldFlows[], info: P4Info): Entered {
     const updates: Update[] = [];
-    let whole = true;
-    for (const one of data) {
-      const flow = flowOf(one.struct?.members ?? []);
-      const split = Number(flow?.split ?? 0);
-      const about = this.splits.get(split);
-      if (!flow || !about?.targets.has(targetText(flow.mac, flow.port))) continue;
-      const entry = entryOf(flow, about.idle_timeout_s, info);
-      const identity = identityOf(entry);
-      if (this.held.has(identity)) continue;
-      const used = inUse.get(split) ?? 0;
-      if (used >= about.capacity) {
-        whole = false;
-        continue;
+    const taken: ListName[] = [];
+    let without_room = 0;
+    for (const { list, flows } of told) {
+      const before = without_room;
+      for (const flow of flows) {
+        const split = Number(flow.split);
+        const about = this.splits.get(split);
+        if (!about?.targets.has(targetText(flow.mac, flow.port))) continue;
+        const entry = entryOf(flow, about, info);
+        const identity = identityOf(entry);
+        if (this.held.has(identity)) continue;
+        if (this.inUse(split) >= about.capacity) {
+          without_room++;
+          continue;
+        }
+        this.hold(identity, split);
+        updates.push({ type: 'INSERT', entity: { tableEntry: entry } });
       }
-      inUse.set(split, used + 1);
-      this.held.set(identity, split);
-      updates.push({ type: 'INSERT', entity: { tableEntry: entry } });
+      if (list && without_room === before) taken.push(list);
     }
-    return { updates, whole };
+    return { updates, taken, without_room };
   }
 
-  /** Deletions of those among idle entries that are of kept flows. */
-  end(idle: readonly TableEntry[], info: P4Info): Update[] {
-    const table = info.tables.get('keep')?.id;
-    return idle.flatMap((entry) => {
-      if (entry.tableId !== table || !this.held.delete(identityOf(entry))) return [];
-      return [{ type: 'DELETE', entity: { tableEntry: identified(entry) } } as const];
-    });
+  private hold(identity: string, split: number): void {
+    this.held.set(identity, split);
+    this.used.set(split, this.inUse(split) + 1);
+  }
+
+  private inUse(split: number): number {
+    return this.used.get(split) ?? 0;
   }
 }
 
-/** That the switch tells of new flows. */
-export function digestsOn(info: P4Info): Update {
-  return { type: 'INSERT', entity: { digestEntry: { digestId: digestId(info), config: DIGESTS } } };
+interface Entered {
+  readonly updates: readonly Update[];
+  readonly taken: readonly ListName[];
+  /** Flows that got no entry. */
+  readonly without_room: number;
+}
+
+/** Those that no packet has hit for their time. */
+export function idleFlows(kept: ReadonlyMap<string, TableEntry>): ReadonlyMap<string, TableEntry> {
+  const isIdle = (entry: TableEntry) =>
+    entry.timeSinceLastHit !== undefined && idleNs(entry) >= BigInt(entry.idleTimeoutNs ?? '0');
+  return new Map([...kept].filter(([, entry]) => isIdle(entry)));
+}
+
+export function ending(kept: Iterable<TableEntry>): Update[] {
+  return [...kept].map((entry) => ({ type: 'DELETE', entity: { tableEntry: identified(entry) } }));
+}
+
+/** Asks for the kept flows with the time since the last packet of each. */
+export function keptQuery(info: P4Info): Entity {
+  return { tableEntry: { tableId: info.tables.get('keep')!.id, counterData: {}, timeSinceLastHit: {} } };
+}
+
+/** What makes the switch tell of new flows; nothing where it does. `found`: what it says of its digests. */
+export function digestsMissing(found: readonly Entity[], info: P4Info): Update[] {
+  const id = digestId(info);
+  const config = found.find(({ digestEntry }) => digestEntry?.digestId === id)?.digestEntry?.config;
+  const told = (name: keyof typeof DIGESTS) => String(config?.[name] ?? 0) === String(DIGESTS[name]);
+  if (config && told('maxTimeoutNs') && told('maxListSize') && told('ackTimeoutNs')) return [];
+  return [{ type: config ? 'MODIFY' : 'INSERT', entity: { digestEntry: { digestId: id, config: DIGESTS } } }];
 }
 
 export function digestId(info: P4Info): number {
@@ -142,21 +172,18 @@ function placeOf({ tableId, match = [], action }: TableEntry, info: P4Info) {
   return { split: keyed('split'), flow_id: keyed('flow_id'), mac: given('mac'), port: given('port') };
 }
 
-function entryOf({ mac, port, ...key }: NewFlow, idle_timeout_s: number, info: P4Info): TableEntry {
+function entryOf({ mac, port, ...key }: NewFlow, about: KeepingSplit, info: P4Info): TableEntry {
   const bits = { split: 32, flow_id: 16, ip_src: 32, ip_dst: 32, ip_proto: 8 };
   const whole = (name: keyof typeof bits) => ({ value: key[name], mask: (1n << BigInt(bits[name])) - 1n });
   const fields = Object.fromEntries(Object.keys(bits).map((name) => [name, whole(name as keyof typeof bits)]));
   const entry = tableEntry({ table: 'keep', priority: 0, key: fields, action: 'send', params: { mac, port } }, info);
-  return { ...entry, idleTimeoutNs: String(BigInt(idle_timeout_s) * 1_000_000_000n) };
-}
-
-function flowOf(members: readonly { readonly bitstring?: Buffer }[]): NewFlow | null {
-  if (members.length !== MEMBERS.length) return null;
-  return Object.fromEntries(MEMBERS.map((name, i) => [name, numberOf(members[i]!.bitstring)])) as unknown as NewFlow;
+  return { ...entry, idleTimeoutNs: timeoutNs(about) };
 }
 
 const identified = ({ tableId, match }: TableEntry): TableEntry => ({ tableId, ...(match ? { match } : {}) });
-const numberOf = (bytes: Buffer | undefined) => (bytes && bytes.length > 0 ? BigInt(`0x${numberText(bytes)}`) : 0n);
+const idleNs = ({ timeSinceLastHit }: TableEntry) => BigInt(timeSinceLastHit?.elapsedNs ?? '0');
+const timeoutNs = ({ idle_timeout_s }: KeepingSplit) => String(BigInt(idle_timeout_s) * 1_000_000_000n);
+const numberOf = (bytes: Buffer | undefined) => (bytes ? bytesNumber(bytes) : 0n);
 const targetText = (mac: bigint, port: bigint | number) => `${mac} ${port}`;
 const macText = (mac: bigint) =>
   mac

@@ -1,16 +1,27 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { ObservedPort, SwitchSpec } from '@orrery/contract';
-import type { MulticastGroup, Notice, TableEntry, Update } from '../p4runtime/messages.js';
+import type { Entity, MulticastGroup, Notice, TableEntry, Update } from '../p4runtime/messages.js';
 import type { P4Port } from '../p4runtime/p4-port.js';
-import type { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
+import { type P4RuntimeClient, P4RuntimeError } from '../p4runtime/p4runtime-client.js';
 import { contentOf, identityOf, tableEntry } from '../p4runtime/table-entries.js';
-import type { EntryCount, LatencyStep, PacketTracer, SwitchDriver, SwitchReading } from '../switch-driver.js';
+import type { EntryCount, LatencyCounts, SwitchDriver, SwitchReading } from '../switch-driver.js';
 import { latenciesOf, latencyQueries, stampEntries, stampedClasses } from './class-latency.js';
 import { driftOf, type Held, heldBy } from './drift.js';
 import { type FabricMeter, fabricContent, type PortNumbers } from './fabric-entries.js';
 import type { FabricProgram } from './fabric-program.js';
-import { digestId, digestsOn, KeptFlows, keepingSplits, keptFlows } from './kept-flows.js';
+import {
+  digestId,
+  digestsMissing,
+  ending,
+  idleFlows,
+  KeptFlows,
+  keepingSplits,
+  keptFlows,
+  keptQuery,
+} from './kept-flows.js';
 import { type HeldMeters, heldMeters, isAmong, meterQueries, meterUpdates } from './meters.js';
+import type { ControlTracer } from './packet-tracer.js';
+import { WaitingFlows } from './told-flows.js';
 
 /** What the switch was told. */
 interface Written {
@@ -30,20 +41,26 @@ export class P4Switch implements SwitchDriver {
   /** Those that have been in every specification since they were set; null: not known, as after a restart of the agent. */
   private lasting: readonly FabricMeter[] | null = null;
   private readonly flows = new KeptFlows();
+  private readonly waiting = new WaitingFlows();
+  private isEntering = false;
+  /** Whether flows may have become idle: the switch has told of some, or may have told nobody. */
+  private mayBeIdle = true;
+  /** Why new flows got no entries since the last reading; null: they did. */
+  private unwritten: string | null = null;
+  private readonly unkept = { no_room: 0, unwritten: 0, untold: 0 };
   /** What changes or reads the flows that the switch keeps happens one after the other. */
   private turn: Promise<unknown> = Promise.resolve();
-  private keeps = false;
+  /** Number of the digest that tells of new flows; null: none are kept. */
+  private digest: number | null = null;
 
   constructor(
     private readonly client: P4RuntimeClient,
     private readonly program: FabricProgram,
     private readonly portsByName: ReadonlyMap<string, P4Port>,
     private readonly software: string,
-    readonly tracer?: PacketTracer,
+    readonly tracer?: ControlTracer,
   ) {
-    client.onNotice = (notice) => {
-      void this.inTurn(() => this.take(notice));
-    };
+    client.listen((notice) => this.take(notice));
   }
 
   async describe(): Promise<string> {
@@ -83,7 +100,7 @@ export class P4Switch implements SwitchDriver {
     );
     const program = await this.program.load();
     const { entries: specified, groups, meters } = fabricContent(spec, numbers);
-    const classes = stampedClasses(spec);
+    const classes = stampedClasses(spec, this.written?.classes);
     const entries = [...specified, ...stampEntries(spec, specified, classes)];
     const wanted = new Map<string, TableEntry>();
     const indices = new Map<string, number>();
@@ -96,11 +113,11 @@ export class P4Switch implements SwitchDriver {
     const wantedGroups = new Map(groups.map(({ id, ports: of }) => [id, multicastGroup(id, of)]));
     if ((await this.client.pipelineCookie()) !== program.cookie) await this.client.setPipeline(program.config);
     this.lasting = this.lasting?.filter((meter) => isAmong(meters, meter)) ?? null;
-    const before = await this.held();
+    const before = await this.held(true);
     const splits = keepingSplits(spec, numbers);
-    this.keeps = splits.size > 0;
+    this.digest = splits.size > 0 ? digestId(program.info) : null;
     await this.client.write([
-      ...(this.keeps ? await this.digestsMissing() : []),
+      ...(await this.digestsMissing()),
       ...this.flows.follow(splits, before.kept, program.info),
       ...meterUpdates(meters, await this.heldMeters(meters), this.lasting, program.info),
       ...changes(before, { entries: wanted, groups: wantedGroups }),
@@ -116,10 +133,9 @@ export class P4Switch implements SwitchDriver {
   private async reading(): Promise<SwitchReading> {
     const { cookie } = await this.program.load();
     if ((await this.client.pipelineCookie()) !== cookie) return this.withoutProgram();
-    // Without a stream nothing is told of new flows. Where another controller has it, they follow the ranges.
-    if (this.keeps) await this.client.write([]).catch(() => undefined);
+    const trouble = await this.keepingTrouble();
     const { info } = await this.program.load();
-    const held = await this.held();
+    const held = trouble === null && this.mayBeIdle ? await this.endIdle() : await this.held();
     this.flows.know(held.kept, info);
     const { written } = this;
     const counts = new Map<number, EntryCount>();
@@ -140,6 +156,8 @@ export class P4Switch implements SwitchDriver {
     );
     const changed = [...(written?.rates ?? [])].filter(([index, text]) => rates.get(index) !== text).length;
     const otherMeters = changed > 0 ? [`${changed} meters were changed`] : [];
+    const digests =
+      (await this.digestsMissing()).length > 0 ? ['telling of new flows was switched off or changed'] : [];
     return {
       entries: held.entries.size - ofGroups,
       kept: keptFlows(held.kept.values(), info),
@@ -147,7 +165,9 @@ export class P4Switch implements SwitchDriver {
       counts,
       metered,
       ...drift,
-      drift: [...drift.drift, ...otherMeters],
+      drift: [...drift.drift, ...otherMeters, ...digests],
+      unkept: await this.unkeptByReason(),
+      ...(trouble !== null && { trouble }),
     };
   }
 
@@ -159,31 +179,90 @@ export class P4Switch implements SwitchDriver {
     return { entries: 0, counts: new Map(), drift, drifted_rules: [...new Set(rules)] };
   }
 
-  /** What makes the switch tell of new flows; nothing where it does. */
   private async digestsMissing(): Promise<Update[]> {
-    const { info } = await this.program.load();
-    // simple_switch_grpc refuses to read what is not set.
-    const found = await this.client.read([{ digestEntry: { digestId: digestId(info) } }]).catch(() => []);
-    return found.some(({ digestEntry }) => digestEntry?.config) ? [] : [digestsOn(info)];
+    if (this.digest === null) return [];
+    const [{ info }, found] = await Promise.all([
+      this.program.load(),
+      this.client.read([{ digestEntry: { digestId: this.digest } }]).catch((error): Entity[] => {
+        // simple_switch_grpc refuses to read what is not set.
+        if (error instanceof P4RuntimeError && error.isAnswer) return [];
+        throw error;
+      }),
+    ]);
+    return digestsMissing(found, info);
   }
 
-  /** A flow without an entry, such as one that could not be written, follows the ranges, and is told again. */
-  private async take({ digest, idleTimeoutNotification }: Notice): Promise<void> {
+  /** Without a stream nothing is told of new flows: they follow the ranges, also where another controller has it. */
+  private async keepingTrouble(): Promise<string | null> {
+    const { unwritten } = this;
+    this.unwritten = null;
+    if (this.digest === null) return null;
+    const lost = await this.client.write([]).then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    // What became idle meanwhile is told to whoever has the switch.
+    if (lost !== null) this.mayBeIdle = true;
+    const why = lost ?? unwritten;
+    return why === null ? null : `flows that begin are not kept: ${why}`;
+  }
+
+  private async endIdle(): Promise<Held> {
+    this.mayBeIdle = false;
     try {
-      const { info } = await this.program.load();
-      if (digest?.digestId === digestId(info)) {
-        const { updates, whole } = this.flows.enter(digest, info);
-        if (updates.length > 0) await this.client.write(updates);
-        if (whole) this.client.acknowledge(digest);
-      }
-      const ended = this.flows.end(idleTimeoutNotification?.tableEntry ?? [], info);
-      if (ended.length > 0) await this.client.write(ended);
-    } catch {
-      // The next reading says what the switch holds, and what is wrong with it.
+      const held = await this.held(true);
+      const idle = idleFlows(held.kept);
+      if (idle.size > 0) await this.client.write(ending(idle.values()));
+      return { ...held, kept: new Map([...held.kept].filter(([identity]) => !idle.has(identity))) };
+    } catch (error) {
+      this.mayBeIdle = true;
+      throw error;
     }
   }
 
-  private async latencies(): Promise<ReadonlyMap<string, readonly LatencyStep[]>> {
+  private async unkeptByReason(): Promise<Record<string, number>> {
+    if (this.digest !== null)
+      this.unkept.untold = (await this.tracer?.untold().catch(() => null)) ?? this.unkept.untold;
+    const { no_room, unwritten, untold } = this.unkept;
+    const all = {
+      'their split has no room': no_room,
+      'more began than entries can be written': this.waiting.refused,
+      'the switch refused their entries': unwritten,
+      'more began than the switch can tell': untold,
+    };
+    return Object.fromEntries(Object.entries(all).filter(([, packets]) => packets > 0));
+  }
+
+  private take({ digest, idleTimeoutNotification }: Notice): void {
+    if (idleTimeoutNotification) this.mayBeIdle = true;
+    if (!digest || digest.digestId !== this.digest) return;
+    this.waiting.add(digest);
+    if (!this.isEntering) void this.enterAll();
+  }
+
+  /** One write at a time, so that a new specification and readings wait for one at most. */
+  private async enterAll(): Promise<void> {
+    this.isEntering = true;
+    while (!this.waiting.isEmpty) await this.inTurn(() => this.enter());
+    this.isEntering = false;
+  }
+
+  /** A flow without an entry follows the ranges, and is told again. */
+  private async enter(): Promise<void> {
+    const told = this.waiting.take();
+    try {
+      const { info } = await this.program.load();
+      const { updates, taken, without_room } = this.flows.enter(told, info);
+      this.unkept.no_room += without_room;
+      if (updates.length > 0) await this.client.write(updates);
+      for (const list of taken) this.client.acknowledge(list);
+    } catch (error) {
+      this.unwritten = (error as Error).message;
+      this.unkept.unwritten += told.reduce((sum, { flows }) => sum + flows.length, 0);
+    }
+  }
+
+  private async latencies(): Promise<ReadonlyMap<string, LatencyCounts>> {
     const classes = this.written?.classes ?? new Map();
     if (classes.size === 0) return new Map();
     const { info } = await this.program.load();
@@ -196,13 +275,13 @@ export class P4Switch implements SwitchDriver {
     return heldMeters(await this.client.read(meterQueries(meters, info)));
   }
 
-  private async held(): Promise<Held> {
-    const [{ info }, entities] = await Promise.all([
-      this.program.load(),
-      this.client.read([
-        { tableEntry: { tableId: 0, counterData: {} } },
-        { packetReplicationEngineEntry: { multicastGroupEntry: { multicastGroupId: 0 } } },
-      ]),
+  /** `timed`: kept flows with the time since the last packet of each. */
+  private async held(timed = false): Promise<Held> {
+    const { info } = await this.program.load();
+    const entities = await this.client.read([
+      { tableEntry: { tableId: 0, counterData: {} } },
+      { packetReplicationEngineEntry: { multicastGroupEntry: { multicastGroupId: 0 } } },
+      ...(timed ? [keptQuery(info)] : []),
     ]);
     return heldBy(entities, info);
   }

@@ -18,7 +18,7 @@ describe.skipIf(missing)(`traces of packets${missing ? ` (${missing})` : ''}`, (
       `020efffffffe0600000000070800${'4500002e000000004011' + '66bb' + '0a0000010a000002'}${'00350035001a0000'}${'00'.repeat(18)}`,
       'hex',
     );
-    exchange(
+    await exchange(
       lab,
       PORTS,
       [

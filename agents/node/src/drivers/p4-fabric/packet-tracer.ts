@@ -1,4 +1,5 @@
 import { PacketTraces, type TraceRequest } from '@orrery/contract';
+import { z } from 'zod';
 import { ControlClient } from '../control-client.js';
 import type { P4Port } from '../p4runtime/p4-port.js';
 import type { PacketTracer } from '../switch-driver.js';
@@ -6,7 +7,9 @@ import type { PacketTracer } from '../switch-driver.js';
 const PEER = 'the switch';
 const LIMIT_MS = 3000;
 
-/** Traces of the built-in switch, by its control socket. */
+const Stats = z.object({ p4runtime: z.object({ digest_drops: z.int().min(0) }) });
+
+/** Traces and figures of the built-in switch, by its control socket. */
 export class ControlTracer implements PacketTracer {
   private readonly names: ReadonlyMap<number, string>;
 
@@ -26,6 +29,12 @@ export class ControlTracer implements PacketTracer {
   async read(after: number): Promise<PacketTraces> {
     const answer = (await this.ask('traces', { after })) as { traces?: unknown };
     return PacketTraces.parse({ ...answer, traces: named(answer.traces, this.names) });
+  }
+
+  /** Messages of digests that it could not tell, since it began. */
+  async untold(): Promise<number> {
+    const { p4runtime } = Stats.parse(await this.ask('stats', {}));
+    return p4runtime.digest_drops;
   }
 
   private async ask(method: string, params: object): Promise<object> {

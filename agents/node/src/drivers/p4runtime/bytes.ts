@@ -12,6 +12,10 @@ export function fieldBytes(value: bigint, bitwidth: number): Buffer {
   return Buffer.from(value.toString(16).padStart(2 * Math.ceil(bitwidth / 8), '0'), 'hex');
 }
 
+export function bytesNumber(bytes: Buffer): bigint {
+  return bytes.length === 0 ? 0n : BigInt(`0x${bytes.toString('hex')}`);
+}
+
 /** Hexadecimal, without leading zeros: equal for equal numbers, however a switch pads them. */
 export function numberText(bytes: Buffer): string {
   return bytes.toString('hex').replace(/^0+(?=.)/, '');

@@ -32,6 +32,8 @@ export interface TableEntry {
   readonly isDefaultAction?: boolean;
   /** Without a packet for so long, the device tells of it. */
   readonly idleTimeoutNs?: string;
+  /** In a read of one table: asks for it. */
+  readonly timeSinceLastHit?: { readonly elapsedNs?: string };
 }
 
 export interface Replica {

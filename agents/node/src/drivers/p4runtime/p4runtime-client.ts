@@ -18,6 +18,11 @@ export class P4RuntimeError extends Error {
   ) {
     super(message);
   }
+
+  /** Of the device; otherwise it could not be asked in time. */
+  get isAnswer(): boolean {
+    return this.code !== DEADLINE_EXCEEDED && this.code !== UNAVAILABLE;
+  }
 }
 
 /**
@@ -29,8 +34,7 @@ export class P4RuntimeClient {
   private root: Root | null = null;
   private stream: Grpc.ClientDuplexStream<object, object> | null = null;
   private arbitration: Promise<void> | null = null;
-  /** Takes what the device tells while this is its primary controller. */
-  onNotice: (notice: Notice) => void = () => undefined;
+  private listener: (notice: Notice) => void = () => undefined;
   /** Of two controllers the one that started later writes. */
   private electionId: ElectionId = { high: '0', low: String(BigInt(Date.now())) };
 
@@ -39,6 +43,11 @@ export class P4RuntimeClient {
     readonly address: string,
     readonly deviceId: string,
   ) {}
+
+  /** `listener` gets the digests and idle entries that the device tells while this is its primary controller. */
+  listen(listener: (notice: Notice) => void): void {
+    this.listener = listener;
+  }
 
   async capabilities(deadlineMs = CALL_TIMEOUT_MS): Promise<string> {
     const { p4runtimeApiVersion } = (await this.call('capabilities', {}, deadlineMs)) as {
@@ -78,7 +87,7 @@ export class P4RuntimeClient {
   }
 
   /** That the digests of a list were taken: the device may tell them again. */
-  acknowledge({ digestId, listId }: DigestList): void {
+  acknowledge({ digestId, listId }: Pick<DigestList, 'digestId' | 'listId'>): void {
     this.stream?.write({ digestAck: { digestId, listId } });
   }
 
@@ -138,7 +147,8 @@ export class P4RuntimeClient {
         reject(this.failure({ message: 'no answer to the arbitration', code: DEADLINE_EXCEEDED }));
       }, CALL_TIMEOUT_MS);
       stream.on('data', ({ arbitration, ...notice }: { arbitration?: Arbitration } & Notice) => {
-        if (!arbitration) return this.onNotice(notice);
+        if (notice.digest || notice.idleTimeoutNotification) this.listener(notice);
+        if (!arbitration) return;
         clearTimeout(late);
         const { code = 0, message = '' } = arbitration.status ?? {};
         if (code === 0) return resolve();
@@ -225,6 +235,7 @@ const MOST_64_BITS = (1n << 64n) - 1n;
 const MOST_ELECTION_ID = (1n << 128n) - 1n;
 const DEADLINE_EXCEEDED = 4;
 const NOT_FOUND = 5;
+const UNAVAILABLE = 14;
 const PERMISSION_DENIED = 7;
 const FAILED_PRECONDITION = 9;
 

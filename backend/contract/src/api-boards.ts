@@ -156,15 +156,20 @@ export const BOARD_ROUTES = defineRoutes({
     method: 'GET',
     path: '/slot-offers',
     tag: 'reconfiguration',
-    summary: 'List the slots of all boards, and for each whether it could take an NF, or why not',
-    role: 'viewer',
-    query: z.strictObject({
-      chain_id: Id,
-      node_id: Name,
-      load: LoadKind.default('partial'),
-      board: Name.optional().describe('only slots of this board'),
-      slot: bySlot.shape.slot.optional(),
-    }),
+    summary: 'List which slots could take which NFs, or why not, by plans for each',
+    role: 'operator',
+    query: z
+      .strictObject({
+        chain_id: Id.optional().describe('with `node_id`: only of this NF; absent: of every NF that boards can run'),
+        node_id: Name.optional(),
+        load: LoadKind.default('partial'),
+        board: Name.optional().describe('only slots of this board'),
+        slot: bySlot.shape.slot.optional(),
+      })
+      .refine(({ chain_id, node_id }) => (chain_id === undefined) === (node_id === undefined), {
+        path: ['node_id'],
+        message: 'must be given together with chain_id',
+      }),
     status: 200,
     response: z.strictObject({ items: z.array(SlotOffer) }),
     problems: [422],

@@ -9,10 +9,11 @@ export type NfRef = z.infer<typeof NfRef>;
 
 /** Whether a slot could take an NF now, what it runs being displaced. */
 export const SlotOffer = z.strictObject({
+  nf: NfRef,
   ...SlotRef.shape,
   displaces: z.array(NfRef).describe('what runs there, and would move to software first'),
-  verdict: z.enum(['possible', 'refused', 'unchecked']).describe('unchecked: there are too many slots to plan each'),
-  problem: z.string().nullable().describe('why it is refused; null: by `conflict`, or not'),
+  verdict: z.enum(['possible', 'refused', 'unchecked']).describe('unchecked: there is no plan for it'),
+  problem: z.string().nullable().describe('why it is refused or unchecked; null: by `conflict`, or neither'),
   conflict: Constraint.nullable(),
 });
 export type SlotOffer = z.infer<typeof SlotOffer>;

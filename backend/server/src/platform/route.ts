@@ -10,7 +10,7 @@ import {
   SetMetadata,
 } from '@nestjs/common';
 import { ROUTES, type RouteDefinition, type RouteInput, type RouteName, type SessionInfo } from '@orrery/contract';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { requireSelection } from './paging.js';
 import type { Precondition } from './precondition.js';
 import { parseOrRefuse } from './problem.js';
@@ -53,6 +53,15 @@ export const Input = createParamDecorator((_: unknown, context: ExecutionContext
 export const Caller = createParamDecorator(
   (_: unknown, context: ExecutionContext): SessionInfo => context.switchToHttp().getRequest<ApiRequest>().session!,
 );
+
+/** Aborts when nobody waits for the answer any more. */
+export const Gone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
+  const { raw } = context.switchToHttp().getResponse<FastifyReply>();
+  const gone = new AbortController();
+  if (raw.destroyed) gone.abort();
+  raw.once('close', () => gone.abort());
+  return gone.signal;
+});
 
 /** What `If-Match` requires. */
 export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): Precondition => {

@@ -49,7 +49,7 @@ function show(answers: Record<string, unknown>) {
   const onStarted = vi.fn();
   render(
     <MantineProvider env="test">
-      <QueryClientProvider client={new QueryClient()}>
+      <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
         <MoveDialog
           start={{ to: 'board', slot: { board: 'board-1', slot: 0 }, nf: '' }}
           boards={[boardWith({ id: 'board-1' })]}
@@ -101,6 +101,7 @@ describe('MoveDialog', () => {
 
   it('offers no NF that the server would refuse there, and says why', async () => {
     const refused = {
+      nf: { chain_id: 'ch-1', node_id: 'sqli' },
       board: 'board-1',
       slot: 0,
       displaces: [],
@@ -114,8 +115,17 @@ describe('MoveDialog', () => {
     expect(option.getAttribute('data-combobox-disabled') ?? option.getAttribute('aria-disabled')).toBeTruthy();
     await user.click(option);
     expect(asked('createPlan')).toHaveLength(0);
-    const [, options] = asked('listSlotOffers')[0]!;
-    expect(options).toMatchObject({ query: { chain_id: 'ch-1', node_id: 'sqli', board: 'board-1', slot: 0 } });
+    // One question for all NFs.
+    expect(asked('listSlotOffers').map(([, options]) => options)).toMatchObject([
+      { query: { board: 'board-1', slot: 0, load: 'partial' } },
+    ]);
+  });
+
+  it('says that the NFs could not be checked where the server does not answer', async () => {
+    const { user } = show({ listSlotOffers: new Error('away'), createPlan: both });
+    await user.click(screen.getByRole('combobox', { name: 'NF' }));
+    await user.click(await screen.findByRole('option', { name: /^sqli.*\(could not be checked\)$/ }));
+    await waitFor(() => expect(asked('createPlan')).not.toHaveLength(0));
   });
 
   it('cannot be applied while room can be made but the slot not be loaded', async () => {

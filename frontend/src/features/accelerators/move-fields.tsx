@@ -8,8 +8,8 @@ import { fieldErrorOf } from '../../shared/ui/form-trouble.js';
 import classes from './accelerators.module.css';
 import { displaceable, type MoveDraft, parseSlot, slotValue } from './move-draft.js';
 import { MOVE_WIDGETS, MoveChoicesContext } from './move-widgets.js';
-import { type BoardNf, sameSlot, slotText, whereText } from './nfs.js';
-import { refusalText, slotChoices, useSlotOffers } from './slot-offers.js';
+import { type BoardNf, slotText, whereText } from './nfs.js';
+import { offered, slotChoices, useSlotOffers } from './slot-offers.js';
 
 const FIELDS = wordedFields(ReconfigurationRequest, {
   nf: { title: 'NF', description: '' },
@@ -33,16 +33,14 @@ interface MoveFieldsProps {
 export function MoveFields({ draft, anySlot, boards, nfs, error, onChange }: MoveFieldsProps) {
   const nfLabel = useNfLabel();
   const room = displaceable(nfs, draft);
-  const chosen = nfs.filter((nf) => nfKey(nf) === draft.nf);
+  const chosen = nfs.find((nf) => nfKey(nf) === draft.nf) ?? null;
   const at = anySlot ? null : parseSlot(draft.slot);
-  // Of a given slot it is asked for each NF, otherwise of the chosen NF for each slot.
-  const offers = useSlotOffers(at ? nfs : chosen, draft.load, at);
+  const offers = useSlotOffers(at ?? chosen, draft.load);
   const choices = {
-    slots: slotChoices(boards, offers.get(draft.nf)),
+    slots: slotChoices(boards, offers, chosen),
     nfs: nfs.map((nf) => {
-      const refusal = at && refusalText(offers.get(nfKey(nf))?.find((offer) => sameSlot(offer, at)));
-      const label = refusal ? `${nfLabel(nf)}: ${refusal}` : nfLabel(nf);
-      return { value: nfKey(nf), label, disabled: refusal !== null };
+      const label = nfLabel(nf);
+      return { value: nfKey(nf), ...(at ? offered(label, offers, nf, at) : { label, disabled: false }) };
     }),
     displaceable: room.map((nf) => ({ value: nfKey(nf), label: nfLabel(nf) })),
   };

@@ -104,12 +104,10 @@ function usePolicyChoices(values: Values, boards: readonly Accelerator[], nfs: r
   const known = nfs.map((each) => ({ value: nfKey(each), label: nfLabel(each) }));
   // An NF whose chain is not running stays selected.
   const gone = [nf, ...displaces].filter((key) => key !== '' && !known.some(({ value }) => value === key));
-  const offers = useSlotOffers(
-    nfs.filter((each) => nfKey(each) === nf),
-    (values.load as LoadKind | undefined) ?? 'partial',
-  );
+  const chosen = nfs.find((each) => nfKey(each) === nf) ?? null;
+  const offers = useSlotOffers(chosen, (values.load as LoadKind | undefined) ?? 'partial');
   // What is refused now may be possible when the policy acts.
-  const slots = slotChoices(boards, offers.get(nf)).map((slot) => ({ ...slot, disabled: false }));
+  const slots = slotChoices(boards, offers, chosen).map((slot) => ({ ...slot, disabled: false }));
   const all = [...known, ...gone.map((key) => ({ value: key, label: `${key.split(' ')[1]} (not deployed)` }))];
   return { slots, nfs: all, displaceable: all.filter(({ value }) => value !== nf) };
 }

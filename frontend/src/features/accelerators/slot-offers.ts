@@ -1,52 +1,52 @@
 import type { Accelerator, LoadKind, NfRef, SlotOffer, SlotRef } from '@orrery/contract';
-import { useQueries } from '@tanstack/react-query';
-import { nfKey } from '../../shared/api/chains.js';
+import { useQuery } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
 import { constraintText } from '../../shared/plan/plan-text.js';
 import { slotValue } from './move-draft.js';
-import { sameSlot, slotText } from './nfs.js';
+import { sameNf, sameSlot, slotText } from './nfs.js';
 
 /** An answer stays good while somebody chooses; the plan of the choice is made anew in any case. */
 const FRESH_MS = 10_000;
 
-/** What the server says of slots for some NFs, by `nfKey`; an NF of which nothing is known yet is left out. */
-export function useSlotOffers(
-  nfs: readonly NfRef[],
-  load: LoadKind,
-  at: SlotRef | null = null,
-): ReadonlyMap<string, readonly SlotOffer[]> {
-  return useQueries({
-    queries: nfs.map(({ chain_id, node_id }) => {
-      const query = { chain_id, node_id, load, ...at };
-      return {
-        queryKey: ['slot-offers', query],
-        queryFn: async ({ signal }: { signal: AbortSignal }) =>
-          (await call('listSlotOffers', { query }, { signal })).items,
-        staleTime: FRESH_MS,
-        retry: false,
-      };
-    }),
-    combine: (answers) =>
-      new Map(
-        answers.flatMap(({ data }, i): [string, readonly SlotOffer[]][] => (data ? [[nfKey(nfs[i]!), data]] : [])),
-      ),
+export interface SlotOffers {
+  readonly items: readonly SlotOffer[];
+  /** The server gave no answer. */
+  readonly failed: boolean;
+}
+
+/** What the server says of all slots for one NF, or of one slot for all NFs; asks nothing where neither is chosen. */
+export function useSlotOffers(of: NfRef | SlotRef | null, load: LoadKind): SlotOffers {
+  const query =
+    of && 'board' in of
+      ? { board: of.board, slot: of.slot, load }
+      : { chain_id: of?.chain_id, node_id: of?.node_id, load };
+  const { data, isError } = useQuery({
+    queryKey: ['slot-offers', query],
+    queryFn: async ({ signal }) => (await call('listSlotOffers', { query }, { signal })).items,
+    enabled: of !== null,
+    staleTime: FRESH_MS,
+    refetchOnWindowFocus: false,
   });
+  return { items: data ?? [], failed: isError };
 }
 
-/** Why the server would refuse the slot; null: it would not, or does not say. */
-export function refusalText(offer: SlotOffer | undefined): string | null {
-  if (offer?.verdict !== 'refused') return null;
-  return offer.problem ?? (offer.conflict ? constraintText(offer.conflict) : 'the server refuses it');
+/** An entry of a list: what the server would refuse cannot be chosen and says why, and what it has not checked says so. */
+export function offered(label: string, { items, failed }: SlotOffers, nf: NfRef | null, slot: SlotRef) {
+  const offer = items.find((each) => nf && sameNf(each.nf, nf) && sameSlot(each, slot));
+  if (offer?.verdict === 'refused') return { label: `${label}: ${refusalText(offer)}`, disabled: true };
+  if (offer?.verdict === 'unchecked') return { label: `${label} (not checked: ${offer.problem})`, disabled: false };
+  return { label: !offer && failed ? `${label} (could not be checked)` : label, disabled: false };
 }
 
-/** Every slot that there is, for a list to choose from; one that the server would refuse says why. */
-export function slotChoices(boards: readonly Accelerator[], offers: readonly SlotOffer[] = []) {
+const refusalText = ({ problem, conflict }: SlotOffer): string =>
+  problem ?? (conflict ? constraintText(conflict) : 'the server refuses it');
+
+/** Every slot that there is, for a list to choose from. */
+export function slotChoices(boards: readonly Accelerator[], offers: SlotOffers, nf: NfRef | null) {
   return boards.flatMap(({ id, slots }) =>
     slots.map(({ slot }) => {
       const at = { board: id, slot };
-      const refusal = refusalText(offers.find((each) => sameSlot(each, at)));
-      const label = refusal === null ? slotText(at) : `${slotText(at)}: ${refusal}`;
-      return { value: slotValue(at), label, disabled: refusal !== null };
+      return { value: slotValue(at), ...offered(slotText(at), offers, nf, at) };
     }),
   );
 }

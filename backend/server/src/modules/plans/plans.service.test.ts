@@ -101,6 +101,15 @@ describe('a look-ahead', () => {
     expect((await plans.lookAhead(REQUEST, BASE)).id).not.toBe(seen.id);
   });
 
+  it('is not evicted by changes that are only tried out, which no plan returns', async () => {
+    const seen = await plans.lookAhead(REQUEST, BASE);
+    const bases = Array.from({ length: 9 }, (_, i) => ({ ...BASE, id: `base-${i}` }));
+    const [first] = await Promise.all(bases.map((base) => plans.tryOut(REQUEST, base)));
+    expect((await plans.make(REQUEST, bases[0]!)).id).not.toBe(first!.id);
+    expect((await plans.tryOut(REQUEST, BASE)).id).toBe(seen.id);
+    expect((await plans.make(REQUEST, BASE)).id).toBe(seen.id);
+  });
+
   it('is evicted by newer ones', async () => {
     const bases = Array.from({ length: 9 }, (_, i) => ({ ...BASE, id: `base-${i}` }));
     const [first] = await Promise.all(bases.map((base) => plans.lookAhead(REQUEST, base)));

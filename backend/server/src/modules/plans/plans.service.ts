@@ -70,6 +70,10 @@ export class PlansService implements PlanStore {
     return (await this.planned(request, base, coming)).plan;
   }
 
+  async tryOut(request: PlanRequest, base: Plan | null, coming: readonly DriverChange[] = []): Promise<Plan> {
+    return (await this.planned(request, base, coming, { remember: false })).plan;
+  }
+
   async make(request: PlanRequest, base: Plan | null, coming: readonly DriverChange[] = []): Promise<Plan> {
     const { plan, text } = await this.planned(request, base, coming);
     this.looked.delete(plan.id);
@@ -101,14 +105,19 @@ export class PlansService implements PlanStore {
    * The plan of an equal look-ahead, or a new one; the same input gives the same plan. A plan that chose a slot also serves
    * a request for that slot.
    */
-  private async planned(request: PlanRequest, base: Plan | null, coming: readonly DriverChange[]): Promise<MadePlan> {
+  private async planned(
+    request: PlanRequest,
+    base: Plan | null,
+    coming: readonly DriverChange[],
+    { remember } = { remember: true },
+  ): Promise<MadePlan> {
     const input = await this.inputOf(request, base, coming);
     const digest = digestOf(input);
     const known = [...this.looked.values()].find(({ digests }) => digests.includes(digest));
     const made = known ?? (await this.plan(input, request.time_limit_s));
     const unfit = unfitRanges(request, made.plan);
     if (unfit.length > 0) throw invalid(unfit);
-    if (known) return known;
+    if (known || !remember) return made;
     const { id } = made.plan;
     const implementations = withSlots(input.implementations, made.plan);
     this.looked.set(id, { ...made, digests: [digest, digestOf({ ...input, implementations })] });

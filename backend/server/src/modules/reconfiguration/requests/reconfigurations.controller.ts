@@ -3,7 +3,7 @@ import { API_PREFIX, type Reconfiguration, type RouteInput, type SessionInfo } f
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../../platform/paging.js';
 import { notFound } from '../../../platform/problem.js';
-import { Caller, Input, Route } from '../../../platform/route.js';
+import { Caller, Gone, Input, Route } from '../../../platform/route.js';
 import { RECONFIGURER, type Reconfigurer } from '../../../ports/reconfigurer.js';
 import { Records } from '../records/records.js';
 import { causeOf } from './cause.js';
@@ -31,9 +31,10 @@ export class ReconfigurationsController {
   }
 
   @Route('listSlotOffers')
-  async slots(@Input() { query }: RouteInput<'listSlotOffers'>) {
+  async slots(@Input() { query }: RouteInput<'listSlotOffers'>, @Gone() gone: AbortSignal) {
     const { chain_id, node_id, load, ...only } = query;
-    return { items: await this.offers.of({ chain_id, node_id }, load, only) };
+    const nf = chain_id && node_id ? { chain_id, node_id } : null;
+    return { items: await this.offers.of({ nf, load, only }, gone) };
   }
 
   @Route('createReconfiguration')

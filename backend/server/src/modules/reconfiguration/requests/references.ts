@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { FieldError, NfRef, ReconfigurationRequest } from '@orrery/contract';
+import { type FieldError, type NfRef, nfInstances, type ReconfigurationRequest } from '@orrery/contract';
 import { invalid } from '../../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
@@ -35,6 +35,14 @@ export class References {
       ...(slot ? this.boards.errorsOf(slot, '/slot') : []),
     ];
     if (errors.length > 0) throw invalid(errors);
+  }
+
+  /** NFs of the plan to come that boards can run, each once. */
+  boardNfs(): NfRef[] {
+    const nfs = new Map<string, NfRef>();
+    for (const { chain_id, node_id } of nfInstances(this.view.comingPlan?.graph))
+      nfs.set(`${chain_id} ${node_id}`, { chain_id, node_id });
+    return [...nfs.values()].filter((nf) => this.errorsOfForm(nf, '').length === 0);
   }
 
   private errorsOf(nf: NfRef, pointer: string): FieldError[] {

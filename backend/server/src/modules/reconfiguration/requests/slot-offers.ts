@@ -10,6 +10,8 @@ import {
   type SlotOffer,
   type SlotRef,
 } from '@orrery/contract';
+import { Mutex } from '../../../platform/mutex.js';
+import { ProblemError, unavailable } from '../../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
 import { PLANS, type PlanStore } from '../../../ports/plan-store.js';
@@ -20,16 +22,33 @@ import { References } from './references.js';
 
 /** Slots that are planned for one question; those beyond are offered unchecked. */
 const MOST_PLANNED = 48;
+/** Of a question, with its wait for those before it; what is not planned by then is offered unchecked. */
+const LIMIT_MS = 10_000;
+/** Of one plan. */
+const PLAN_LIMIT_S = 5;
+const MOST_WAITING = 16;
+
+export interface SlotQuestion {
+  /** Null: every deployed NF that boards can run. */
+  readonly nf: NfRef | null;
+  readonly load: LoadKind;
+  /** Other slots are left out. */
+  readonly only?: Partial<SlotRef>;
+}
 
 type Verdict = Pick<SlotOffer, 'verdict' | 'problem' | 'conflict'>;
 
 const POSSIBLE: Verdict = { verdict: 'possible', problem: null, conflict: null };
-const UNCHECKED: Verdict = { ...POSSIBLE, verdict: 'unchecked' };
 const refused = (problem: string): Verdict => ({ verdict: 'refused', problem, conflict: null });
+const unchecked = (problem: string): Verdict => ({ verdict: 'unchecked', problem, conflict: null });
 
 /** Which slots could take an NF now, by the plans that a request for each would lead to. */
 @Injectable()
 export class SlotOffers {
+  /** A question has one plan in the planner's queue, and all questions together have no more. */
+  private readonly turns = new Mutex();
+  private waiting = 0;
+
   constructor(
     @Inject(PLANS) private readonly plans: PlanStore,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
@@ -37,36 +56,62 @@ export class SlotOffers {
     @Inject(References) private readonly references: References,
   ) {}
 
-  /** Throws 422 for an NF that is not deployed, or runs on no board. What a slot runs may be displaced. */
-  async of(nf: NfRef, load: LoadKind, only: Partial<SlotRef> = {}): Promise<SlotOffer[]> {
-    this.references.require({ nf, slot: null, displaces: [] }, 'board', [], '');
+  /**
+   * Throws 422 for an NF that is not deployed, or runs on no board, and 503 if too many questions wait. What a slot runs may be
+   * displaced. Nothing more is planned once the caller is `gone`.
+   */
+  async of(asked: SlotQuestion, gone: AbortSignal): Promise<SlotOffer[]> {
+    if (this.waiting >= MOST_WAITING) throw unavailable('Too many questions about slots wait; try again soon.');
+    const over = AbortSignal.any([gone, AbortSignal.timeout(LIMIT_MS)]);
+    this.waiting++;
+    try {
+      return await this.turns.run(() => this.answer(asked, over));
+    } finally {
+      this.waiting--;
+    }
+  }
+
+  private async answer({ nf: named, load, only = {} }: SlotQuestion, over: AbortSignal): Promise<SlotOffer[]> {
+    if (named) this.references.require({ nf: named, slot: null, displaces: [] }, 'board', [], '');
     const plan = this.view.comingPlan;
+    const nfs = named ? [named] : this.references.boardNfs();
     const known = new Map<string, Verdict>();
     const offers: SlotOffer[] = [];
-    for (const board of this.boards.accelerators())
-      for (const { slot } of board.slots) {
-        const at = { board: board.id, slot };
-        if ((only.board ?? at.board) !== at.board || (only.slot ?? slot) !== slot) continue;
-        const displaces = usersOf(plan, at, load).filter((each) => !sameNf(each, nf));
-        const key = alikeKey(board, at, displaces);
-        const verdict =
-          withoutPlan(plan, nf, board, at) ??
-          known.get(key) ??
-          (known.size < MOST_PLANNED ? await this.planned(plan, { nf, slot: at, load, displaces }) : UNCHECKED);
+    for (const { nf, board, at } of this.pairs(nfs, only)) {
+      const displaces = usersOf(plan, at, load).filter((each) => !sameNf(each, nf));
+      const key = `${nf.chain_id} ${nf.node_id} ${alikeKey(board, at, displaces)}`;
+      let verdict = withoutPlan(plan, nf, board, at) ?? known.get(key);
+      if (!verdict && known.size >= MOST_PLANNED) verdict = unchecked(`no more than ${MOST_PLANNED} slots are planned`);
+      if (!verdict) {
+        verdict = await this.planned(plan, { nf, slot: at, load, displaces }, over);
         known.set(key, verdict);
-        offers.push({ ...at, displaces, ...verdict });
       }
+      offers.push({ nf, ...at, displaces, ...verdict });
+    }
     return offers;
+  }
+
+  private pairs(nfs: readonly NfRef[], only: Partial<SlotRef>) {
+    const slots = this.boards
+      .accelerators()
+      .flatMap((board) => board.slots.map(({ slot }) => ({ board, at: { board: board.id, slot } })))
+      .filter(({ at }) => (only.board ?? at.board) === at.board && (only.slot ?? at.slot) === at.slot);
+    return nfs.flatMap((nf) => slots.map((each) => ({ nf, ...each })));
   }
 
   /** As the server would decide on the request. */
   private async planned(
     plan: Plan | null,
     asked: Pick<ReconfigurationRequest, 'nf' | 'load' | 'displaces'> & { slot: SlotRef },
+    over: AbortSignal,
   ): Promise<Verdict> {
     let base = plan;
     for (const { request } of changesOf(decide(plan, { ...asked, to: 'board', policy: 'hold' }))) {
-      base = await this.plans.lookAhead(PlanRequest.parse(request), base, this.view.comingDrivers);
+      if (over.aborted) return unchecked(`not every slot was planned within ${LIMIT_MS / 1000} s`);
+      const change = PlanRequest.parse({ ...request, time_limit_s: PLAN_LIMIT_S });
+      const next = await this.plans.tryOut(change, base, this.view.comingDrivers).catch(reasonOf);
+      if (typeof next === 'string') return unchecked(next);
+      base = next;
       if (base.feasible) continue;
       const [problem] = base.problems.filter(({ severity }) => severity === 'error');
       const [conflict = null] = base.conflicts;
@@ -76,11 +121,19 @@ export class SlotOffers {
   }
 }
 
+/** Why there is no plan, without fields of the request for it, which nobody made. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof ProblemError)) throw error;
+  const [first] = error.errors;
+  if (first?.code === 'out-of-time') return `its plan takes longer than ${PLAN_LIMIT_S} s`;
+  return first?.detail ?? error.message;
+}
+
 /** What needs no plan. */
 function withoutPlan(plan: Plan | null, nf: NfRef, { title, description }: Accelerator, at: SlotRef): Verdict | null {
   const here = boardOf(plan, nf);
   const { nf: module } = instancesOf(plan, nf)[0]!;
-  if (here && sameSlot(here, at)) return refused('it is already there');
+  if (here && sameSlot(here, at)) return refused('the NF is already in this slot');
   if (description && !description.modules.includes(module)) return refused(`${title} has no bitstream of ${module}`);
   return null;
 }

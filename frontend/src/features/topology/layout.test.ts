@@ -93,13 +93,27 @@ function faultsOf(scene: Scene): string[] {
     ...lines.flatMap(([id, line]) => {
       const { a, b } = scene.links.get(id)!;
       return boxes.flatMap((box) =>
-        box.id !== a && box.id !== b && line.some((point) => contains(box, point)) ? [`${id} is behind ${box.id}`] : [],
+        box.id !== a && box.id !== b && closely(line).some((point) => contains(box, point))
+          ? [`${id} is behind ${box.id}`]
+          : [],
       );
     }),
     ...lines.flatMap(([id, line], i) =>
       lines.slice(i + 1).flatMap(([other, across]) => (crosses(line, across) ? [`${id} is over ${other}`] : [])),
     ),
   ];
+}
+
+/** A line with points so close that it passes no corner of a box between two. */
+function closely(line: readonly Point[]): Point[] {
+  return line.slice(1).flatMap((to, i) => {
+    const from = line[i]!;
+    const parts = Math.max(1, Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / 2));
+    return Array.from({ length: parts }, (_, n) => ({
+      x: from.x + ((to.x - from.x) * n) / parts,
+      y: from.y + ((to.y - from.y) * n) / parts,
+    }));
+  });
 }
 
 function crosses(a: readonly Point[], b: readonly Point[]): boolean {
@@ -209,6 +223,20 @@ describe('links pass behind no box and over no other link', () => {
     expect(faultsOf(sceneOf(plan))).toEqual([]);
   });
 });
+
+it.each([7, 13])(
+  'of %i servers at a switch, only links of upper rows pass behind servers, those of lower rows',
+  (servers) => {
+    const faults = faultsOf(sceneOf({ at: [{ servers, hosts: 4 }, full], between: [[0, 1]] }));
+    const behind = faults.flatMap((fault) => /^servers-0-(\d+) .* is behind servers-0-(\d+)$/.exec(fault) ?? []);
+    expect(faults.filter((fault) => !fault.startsWith('servers-0-'))).toEqual([]);
+    expect(faults.filter((fault) => fault.includes('lies on'))).toEqual([]);
+    expect(behind.length).toBeGreaterThan(0);
+    const perRow = Math.ceil(Math.sqrt(servers * 2));
+    const rowOf = (index: string) => Math.floor(Number(index) / perRow);
+    for (let i = 0; i < behind.length; i += 3) expect(rowOf(behind[i + 1]!)).toBeGreaterThan(rowOf(behind[i + 2]!));
+  },
+);
 
 it('is the same each time, and has a place for every node', () => {
   const scene = sceneOf({

@@ -1,44 +1,9 @@
 import type { Point } from './geometry.js';
 import { HOST_H, HOST_W, type Scene, type SceneNode, SWITCH_H } from './model.js';
+import { COLUMN_GAP, GAP, HOST_GAP, inRows, rowAt, rowsAbove, widthOf } from './rows.js';
 import { layoutOfSwitches } from './switch-columns.js';
 
-const GAP = 56;
 const HOSTS_IN_COLUMN = 16;
-const HOST_GAP = 24;
-
-/** Of a row. */
-const widthOf = (nodes: readonly SceneNode[]) => nodes.reduce((sum, { w }) => sum + w + GAP, -GAP);
-
-/** Boxes in rows of `perRow`, the block's bottom middle at the origin. */
-function blockAbove(nodes: readonly SceneNode[], perRow: number, places: Map<string, Point>): number {
-  let bottom = 0;
-  let width = 0;
-  for (let start = 0; start < nodes.length; start += perRow) {
-    const row = nodes.slice(start, start + perRow);
-    const height = Math.max(...row.map(({ h }) => h));
-    const rowW = widthOf(row);
-    width = Math.max(width, rowW);
-    let x = -rowW / 2;
-    for (const { id, w, h } of row) {
-      // Aligned at the bottom, so that their links to the switch are equally long.
-      places.set(id, { x: x + w / 2, y: bottom - h / 2 });
-      x += w + GAP;
-    }
-    bottom -= height + GAP;
-  }
-  return width;
-}
-
-/** Boxes in a row around `middle`, with their tops at `y`. */
-function rowBelow(nodes: readonly SceneNode[], y: number, places: Map<string, Point>, middle = 0): number {
-  const width = widthOf(nodes);
-  let x = middle - width / 2;
-  for (const { id, w, h } of nodes) {
-    places.set(id, { x: x + w / 2, y: y + h / 2 });
-    x += w + GAP;
-  }
-  return width;
-}
 
 function columnBeside(
   nodes: readonly SceneNode[],
@@ -52,7 +17,7 @@ function columnBeside(
     const inColumn = Math.min(HOSTS_IN_COLUMN, nodes.length - column * HOSTS_IN_COLUMN);
     const row = index % HOSTS_IN_COLUMN;
     places.set(id, {
-      x: side * (x + w / 2 + column * (w + 40)),
+      x: side * (x + w / 2 + column * (w + COLUMN_GAP)),
       y: y + (row - (inColumn - 1) / 2) * (h + HOST_GAP),
     });
   }
@@ -72,17 +37,21 @@ function layoutOfOne({ nodes }: Scene): Map<string, Point> {
   const switches = all.filter(({ kind }) => kind === 'switch');
   const hosts = all.filter(({ kind }) => kind === 'host');
   const places = new Map<string, Point>();
-  const perRow = Math.max(3, Math.ceil(Math.sqrt(servers.length * 2)));
-  const width = blockAbove(servers, perRow, places);
+  const rows = inRows(servers, Math.max(3, Math.ceil(Math.sqrt(servers.length * 2))));
+  rowsAbove(rows, 0, places);
+  const width = Math.max(0, ...rows.map(widthOf));
   const switchY = 120;
-  const rows = [rowBelow(switches, switchY, places), rowBelow(boards, switchY + heightOf(switches) + GAP, places)];
+  const boardsY = switchY + heightOf(switches) + GAP;
+  rowAt(switches, 0, ({ h }) => switchY + h / 2, places);
+  rowAt(boards, 0, ({ h }) => boardsY + h / 2, places);
   const clients = hosts.filter(({ role }) => role === 'client');
   const others = hosts.filter(({ role }) => role !== 'client');
   const hostsY = switchY + SWITCH_H / 2 + 20;
   const tallest = Math.min(HOSTS_IN_COLUMN, Math.max(clients.length, others.length)) * (HOST_H + HOST_GAP);
   // A column too tall for the space below the servers is placed next to them.
   const beside = tallest / 2 > hostsY - GAP / 2;
-  const edge = Math.max(Math.max(...rows) / 2 + 110, beside ? width / 2 + GAP : Math.min(width / 2 - HOST_W / 2, 420));
+  const below = Math.max(widthOf(switches), widthOf(boards));
+  const edge = Math.max(below / 2 + 110, beside ? width / 2 + GAP : Math.min(width / 2 - HOST_W / 2, 420));
   columnBeside(clients, -1, edge, hostsY, places);
   columnBeside(others, 1, edge, hostsY, places);
   return places;

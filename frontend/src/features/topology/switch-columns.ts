@@ -1,28 +1,23 @@
 import type { Point } from './geometry.js';
 import type { Scene, SceneNode } from './model.js';
+import { COLUMN_GAP, GAP, HOST_GAP, inRows, rowAt, rowsAbove, widthOf } from './rows.js';
 
-const GAP = 56;
 /** Between switches, so that their links are seen. */
 const SWITCH_GAP = 120;
 const SWITCH_TOP = 98;
 /** How much lower switches are whose links pass by another one. */
 const STEP = 90;
-const HOST_GAP = 24;
 const HOSTS_IN_COLUMN = 12;
 /** Room for links between a switch and the hosts beside it. */
 const BESIDE = 110;
 /** More servers of one switch stand in several rows. */
 const MOST_IN_ROW = 6;
 
-const gapOf = ({ kind }: SceneNode) => (kind === 'host' ? HOST_GAP : GAP);
-/** Of a row. */
-const widthOf = (nodes: readonly SceneNode[]) =>
-  nodes.reduce((sum, node, i) => sum + node.w + (i + 1 < nodes.length ? gapOf(node) : 0), 0);
-
 /**
  * Each switch in a column with its servers above and its boards below, in an order in which linked switches are neighbours;
  * servers of two switches between them. Hosts of the outer switches are beside them, those of others below. So links pass
- * behind no box, and over each other only where a network has more of them than a plane can hold. Deterministic.
+ * behind no box, but for those of servers in an upper row, and of servers of two switches that are no neighbours; and over each
+ * other only where a network has more of them than a plane can hold. Deterministic.
  */
 export function layoutOfSwitches({ nodes, links }: Scene): Map<string, Point> {
   const all = [...nodes.values()];
@@ -69,12 +64,7 @@ export function layoutOfSwitches({ nodes, links }: Scene): Map<string, Point> {
     const under = node ? below(key) : [];
     const width = Math.max(...rows.map(widthOf), node ? node.w + SWITCH_GAP - GAP : 0, widthOf(under));
     const middle = x + width / 2;
-    let bottom = 0;
-    for (const row of rows) {
-      // Aligned at the bottom, so that their links to the switch are equally long.
-      rowAt(row, middle, ({ h }) => bottom - h / 2, at);
-      bottom -= Math.max(...row.map(({ h }) => h)) + GAP;
-    }
+    rowsAbove(rows, middle, at);
     if (node) {
       at.set(node.id, { x: middle, y: topOf(key) + node.h / 2 });
       const farthest = (widthOf(under) - node.w) / 2;
@@ -96,16 +86,21 @@ export function layoutOfSwitches({ nodes, links }: Scene): Map<string, Point> {
 
 /** Begins at one with the fewest linked switches, and goes on with a linked one as long as there is any. */
 function inOrder(switches: readonly SceneNode[], neighbours: ReadonlyMap<string, ReadonlySet<string>>): SceneNode[] {
-  const left = new Set(switches);
-  const linked = ({ id }: SceneNode) => [...left].filter((other) => neighbours.get(id)!.has(other.id));
+  const left = new Map(switches.map((one) => [one.id, one]));
+  /** By switch, how many of those linked to it are left. */
+  const linked = new Map(
+    switches.map(({ id }) => [id, [...neighbours.get(id)!].filter((other) => left.has(other)).length]),
+  );
   const fewest = (of: readonly SceneNode[]) =>
-    of.reduce((best, one) => (linked(one).length < linked(best).length ? one : best));
+    of.reduce((best, one) => (linked.get(one.id)! < linked.get(best.id)! ? one : best));
   const ordered: SceneNode[] = [];
   while (left.size > 0) {
-    const next = ordered.length > 0 ? linked(ordered.at(-1)!) : [];
-    const one = fewest(next.length > 0 ? next : [...left]);
+    const latest = ordered.at(-1);
+    const next = latest ? [...left.values()].filter(({ id }) => neighbours.get(latest.id)!.has(id)) : [];
+    const one = fewest(next.length > 0 ? next : [...left.values()]);
     ordered.push(one);
-    left.delete(one);
+    left.delete(one.id);
+    for (const id of neighbours.get(one.id)!) if (left.has(id)) linked.set(id, linked.get(id)! - 1);
   }
   return ordered;
 }
@@ -126,23 +121,7 @@ function passedBy(
 }
 
 function rowsOf(nodes: readonly SceneNode[]): SceneNode[][] {
-  const perRow = nodes.length <= MOST_IN_ROW ? MOST_IN_ROW : Math.ceil(Math.sqrt(nodes.length * 2));
-  return Array.from({ length: Math.ceil(nodes.length / perRow) }, (_, row) =>
-    nodes.slice(row * perRow, (row + 1) * perRow),
-  );
-}
-
-function rowAt(
-  nodes: readonly SceneNode[],
-  middle: number,
-  yOf: (node: SceneNode) => number,
-  at: Map<string, Point>,
-): void {
-  let x = middle - widthOf(nodes) / 2;
-  for (const node of nodes) {
-    at.set(node.id, { x: x + node.w / 2, y: yOf(node) });
-    x += node.w + gapOf(node);
-  }
+  return inRows(nodes, nodes.length <= MOST_IN_ROW ? MOST_IN_ROW : Math.ceil(Math.sqrt(nodes.length * 2)));
 }
 
 /** From the height of the switch downwards: links of servers are above. As far away as the column is tall, so that links enter it from the side. */
@@ -152,7 +131,7 @@ function beside(nodes: readonly SceneNode[], side: -1 | 1, edge: number, top: nu
   for (const [index, { id, w, h }] of nodes.entries()) {
     const column = Math.floor(index / HOSTS_IN_COLUMN);
     at.set(id, {
-      x: edge + side * (away + w / 2 + column * (w + 40)),
+      x: edge + side * (away + w / 2 + column * (w + COLUMN_GAP)),
       y: top + h / 2 + (index % HOSTS_IN_COLUMN) * (h + HOST_GAP),
     });
   }

@@ -55,10 +55,12 @@ test('every page tells a blackout, is stale while the browser is cut off, and re
 }, info) => {
   // Some twenty pages, three times each, on a loaded machine.
   test.setTimeout(600_000);
-  const chain = await OneNfChain.deploy(api, NAME, 'monitor', [
-    { id: 'p99', kind: 'latency', percentile: 99, max_us: 1_000_000 },
-    { id: 'rate', kind: 'throughput', min_bps: 1000 },
-  ]);
+  const chain = await OneNfChain.deploy(api, NAME, 'monitor', {
+    slos: [
+      { id: 'p99', kind: 'latency', percentile: 99, max_us: 1_000_000 },
+      { id: 'rate', kind: 'throughput', min_bps: 1000 },
+    ],
+  });
   await ensureRunning(api, 'web-1-probes', { kind: 'probe-server', node: 'web-1', config: {} });
   await ensureRunning(api, 'probes', { kind: 'probe', node: 'client-3', config: { to: 'web-1', rate_per_s: 100 } });
   const judged = (state: string) =>

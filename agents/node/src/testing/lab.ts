@@ -135,6 +135,13 @@ export class Lab {
     return [...this.interfaceIndices().keys()];
   }
 
+  /** Resolves once the agent has looked at the interfaces of its node and of its instances: it repairs what is wrong with them. */
+  async interfacesChecked(): Promise<void> {
+    this.setNic('mtu', '1400');
+    const isRepaired = () => this.run('ip', '-n', this.node, 'link', 'show', 'e0').includes('mtu 1500');
+    await until('the interfaces are looked at', isRepaired, 40_000);
+  }
+
   /** By name. */
   interfaceIndices(): Map<string, number> {
     const links = JSON.parse(this.run('ip', '-j', '-n', this.node, 'link')) as { ifname: string; ifindex: number }[];

@@ -57,7 +57,7 @@ const RULES: SwitchRuleState[] = ENTRIES.map(({ rule_id, chain_id, kind, packets
   entries: 1,
   packets,
   bytes,
-  ...(i === 0 ? { latency: { packets: 12, p50_us: 40, p99_us: 320 } } : {}),
+  latency: { packets: i === 0 ? 100 : 99, p50_us: 40 + i, p99_us: 320 + i },
 }));
 let switches: SwitchState[] = [];
 const asked = vi.fn();
@@ -141,7 +141,11 @@ describe('Switches', () => {
         { ...at('bps'), value: 9000, origin },
       ]),
     );
-    const [, row] = within(table).getAllByRole('row');
+    const [, row, other] = within(table).getAllByRole('row');
+    // Of 99 packets that were stamped a p99 says nothing.
+    const cells = [...other!.querySelectorAll('td')].map(({ textContent }) => textContent ?? '');
+    expect(cells.filter((text) => text.startsWith('41'))).toHaveLength(1);
+    expect(cells.filter((text) => text.startsWith('321'))).toEqual([]);
     const stale = () => [...row!.querySelectorAll('[data-stale]')].map(({ textContent }) => textContent);
     const before = streamStore.getState();
     expect(stale()).toEqual([]);

@@ -1,6 +1,6 @@
 import type { SwitchState } from '@orrery/contract';
 import { expect, it } from 'vitest';
-import { hasReached, isReportCurrent } from './switch-text.js';
+import { hasReached, isReportCurrent, switchHealth } from './switch-text.js';
 
 const switchOf = (connected: boolean, state: 'converged' | 'progressing' | 'failed', generation = 7) =>
   ({ connected, planned: { generation: 7 }, observed: { state, generation } }) as unknown as SwitchState;
@@ -16,4 +16,13 @@ it('calls a report old where the switch does not answer or its agent is away', (
   expect(isReportCurrent(switchOf(true, 'progressing'))).toBe(true);
   expect(isReportCurrent(switchOf(true, 'failed'))).toBe(false);
   expect(isReportCurrent(switchOf(false, 'converged'))).toBe(false);
+});
+
+it('calls a switch that is away disconnected, also while its driver changes', () => {
+  const told = { ...switchOf(true, 'converged'), description: {}, changing: 'waits' } as unknown as SwitchState;
+  expect(switchHealth(told)).toEqual({ status: 'working', text: 'changing driver' });
+  expect(switchHealth({ ...told, connected: false })).toEqual({
+    status: 'failed',
+    text: 'disconnected, changing driver',
+  });
 });

@@ -8,8 +8,9 @@ export function switchHealth({ connected, description, changing, observed }: Swi
   text: string;
 } {
   if (!description) return { status: 'idle', text: 'never connected' };
+  if (!connected)
+    return { status: 'failed', text: changing === undefined ? 'disconnected' : 'disconnected, changing driver' };
   if (changing !== undefined) return { status: 'working', text: 'changing driver' };
-  if (!connected) return { status: 'failed', text: 'disconnected' };
   if (observed?.state === 'failed') return { status: 'failed', text: 'failed' };
   if (observed?.state === 'progressing') return { status: 'working', text: 'updating' };
   return observed ? { status: 'healthy', text: 'in sync' } : { status: 'stale', text: 'no report' };

@@ -18,7 +18,7 @@ const UPLOAD = {
 };
 
 /** The rack, and a switch `lab` with two hosts of its own, which runs a program. */
-function rackWith(program: string | undefined, of = 'lab', driver: 'p4' | 'ovs' = 'p4'): Infrastructure {
+function rackWith(program: string | undefined, of = 'lab', driver: 'p4' | 'bmv2' | 'ovs' = 'p4'): Infrastructure {
   const host = (n: number) => ({
     id: `lab-${n}`,
     origin: 'twin' as const,
@@ -358,6 +358,10 @@ describe('a switch with a program of its own', () => {
         ],
       },
     });
+    // Another driver may number its ports otherwise.
+    await api.call('putInfrastructure', { body: rackWith('l2-switch', 'lab', 'bmv2') });
+    await until('its driver changes', async () => (await api.call('getSwitch', lab)).changing);
+    expect((await api.request('putP4Entries', { ...lab, body })).status).toBe(200);
   });
 
   it('gives what its tables hold, its cells, and the example entries of its hosts', async () => {

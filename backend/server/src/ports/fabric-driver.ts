@@ -1,4 +1,4 @@
-import type { FabricRule, FabricSpec, NfInstance, SwitchInstance } from '@orrery/contract';
+import type { FabricRule, FabricSpec, NfInstance, SwitchInstance, SwitchNode } from '@orrery/contract';
 
 export const FABRIC = Symbol('FabricDriver');
 export const FABRIC_VIEW = Symbol('FabricView');
@@ -47,5 +47,7 @@ export interface FabricView {
   troublesOf(chainId: string): readonly string[];
   /** An NF on a switch runs once the switch holds its entries, by the driver that it is to run. */
   nfState(instance: Pick<SwitchInstance, 'id' | 'switch'>): Pick<NfInstance, 'state' | 'detail'>;
+  /** Why what the agent of a switch tells is not about the switch as it is to be, while its driver changes; null: it is. */
+  lackOf(node: SwitchNode): string | null;
   onChange(listener: () => void): void;
 }

@@ -144,7 +144,6 @@ export class FabricControl
     return this.told.switches[id] ?? null;
   }
 
-  /** Why what the agent of a switch tells is not about the switch as it is to be, while its driver changes; null: it is. */
   lackOf(node: SwitchNode): string | null {
     return this.rebuilt.lack(node);
   }

@@ -14,6 +14,7 @@ import { COLLECTIONS, type Collections } from '../../platform/durable-collection
 import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { FABRIC_VIEW, type FabricView } from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import type { KnownProgram } from '../../ports/switch-programs.js';
@@ -36,6 +37,7 @@ export class SwitchEntriesService {
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
+    @Inject(FABRIC_VIEW) private readonly fabric: FabricView,
     @Inject(P4ProgramsService) private readonly programs: P4ProgramsService,
   ) {}
 
@@ -48,12 +50,12 @@ export class SwitchEntriesService {
 
   put(id: string, content: P4Entries, given: Precondition, by: string): Promise<void> {
     return this.collections.commit((batch) => {
-      const { program } = this.own(id);
+      const { node, program } = this.own(id);
       const current = this.get(id);
       const ifMatch = requireRead(given, `set of entries of ${id}`, current.revision);
       if (ifMatch !== null && ifMatch !== current.revision)
         throw new ProblemError(412, `The entries of ${id} were changed meanwhile.`);
-      const errors = p4EntriesErrors(content, program.content, this.portsOf(id));
+      const errors = p4EntriesErrors(content, program.content, this.portsOf(node));
       if (errors.length > 0) throw invalid(errors);
       const misfits = this.programs.keptFor(id, program)?.errors.length ?? 0;
       if (misfits === 0 && isDeepStrictEqual(current.content, content)) return;
@@ -114,10 +116,12 @@ export class SwitchEntriesService {
     return { node, program };
   }
 
-  /** Those of the infrastructure, with the numbers that the agent told. */
-  private portsOf(id: string): P4Ports {
+  /** Those of the infrastructure, with the numbers that the agent told; another driver may number them otherwise. */
+  private portsOf(at: SwitchNode): P4Ports {
+    const { id } = at;
     const { links } = this.infrastructure.current.infrastructure;
-    const told = new Map(this.fleet.observedSwitch(id)?.ports.map(({ name, number }) => [name, number]));
+    const observed = this.fabric.lackOf(at) === null ? this.fleet.observedSwitch(id) : null;
+    const told = new Map(observed?.ports.map(({ name, number }) => [name, number]));
     const names = links.flatMap(({ a, b }) => [a, b]).flatMap(({ node, port }) => (node === id ? [port] : []));
     return new Map(names.map((name) => [name, told.get(name) ?? null]));
   }

@@ -32,6 +32,7 @@ it('a rejected write is retried once a second, whatever changes, until the serve
     } as unknown as NodeFleet,
     { onChange: () => undefined } as unknown as TwinView,
     {
+      lackOf: () => null,
       troublesOf: () => ['it is away'],
       nfState: () => ({ state: 'running', detail: null }),
       onChange: () => undefined,

@@ -18,6 +18,7 @@ class FakeSwitch implements SwitchDriver {
   port: ObservedPort = { name: 'p1', number: 1, up: true };
   drift: string[] = [];
   trouble: string | null = null;
+  keeping: Pick<SwitchReading, 'trouble' | 'unkept'> = {};
   /** Whether it stops to answer when it is to take in a new state. */
   freezesOnWrite = false;
   /** Deadlines of the probes that it missed. */
@@ -61,7 +62,7 @@ class FakeSwitch implements SwitchDriver {
   async read(): Promise<SwitchReading> {
     await this.hang?.over;
     const drifted_rules = this.drift.length > 0 ? ['classify/web.e1'] : [];
-    return { entries: 0, counts: new Map(), drift: this.drift, drifted_rules };
+    return { entries: 0, counts: new Map(), drift: this.drift, drifted_rules, ...this.keeping };
   }
 }
 
@@ -122,6 +123,18 @@ describe('the keeper of a switch', () => {
     driver.trouble = null;
     await reached(1);
     expect(events.names()).toEqual(['switch.failed', 'switch.recovered']);
+  });
+
+  it('reports that flows are not kept: as a failure while it lasts, and how many packets began such flows', async () => {
+    keeper.desire(spec(1));
+    await reached(1);
+    driver.keeping = { trouble: 'another controller has it', unkept: { 'no room': 3 } };
+    await until('the failure', () => keeper.observed.state === 'failed');
+    expect(keeper.observed.error).toBe('another controller has it');
+    driver.keeping = { unkept: { 'no room': 4 } };
+    await reached(1);
+    expect(events.names()).toEqual(['switch.flows-not-kept', 'switch.failed', 'switch.recovered']);
+    expect(events.events[0]!.message).toContain('(3: no room)');
   });
 
   it('reports a switch that hangs while a command waits for it, and its recovery', async () => {

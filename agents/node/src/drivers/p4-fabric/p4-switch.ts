@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { ObservedPort, SwitchSpec } from '@orrery/contract';
+import { monotonicMs } from '../../platform/monotonic.js';
 import type { Entity, MulticastGroup, Notice, TableEntry, Update } from '../p4runtime/messages.js';
 import type { P4Port } from '../p4runtime/p4-port.js';
 import { type P4RuntimeClient, P4RuntimeError } from '../p4runtime/p4runtime-client.js';
@@ -21,6 +22,7 @@ import {
 } from './kept-flows.js';
 import { type HeldMeters, heldMeters, isAmong, meterQueries, meterUpdates } from './meters.js';
 import type { ControlTracer } from './packet-tracer.js';
+import { RecentClasses } from './recent-classes.js';
 import { WaitingFlows } from './told-flows.js';
 
 /** What the switch was told. */
@@ -41,6 +43,7 @@ export class P4Switch implements SwitchDriver {
   /** Those that have been in every specification since they were set; null: not known, as after a restart of the agent. */
   private lasting: readonly FabricMeter[] | null = null;
   private readonly flows = new KeptFlows();
+  private readonly recent = new RecentClasses();
   private readonly waiting = new WaitingFlows();
   private isEntering = false;
   /** Whether flows may have become idle: the switch has told of some, or may have told nobody. */
@@ -161,7 +164,7 @@ export class P4Switch implements SwitchDriver {
     return {
       entries: held.entries.size - ofGroups,
       kept: keptFlows(held.kept.values(), info),
-      latencies: await this.latencies(),
+      latencies: await this.latencies(counts),
       counts,
       metered,
       ...drift,
@@ -262,11 +265,13 @@ export class P4Switch implements SwitchDriver {
     }
   }
 
-  private async latencies(): Promise<ReadonlyMap<string, LatencyCounts>> {
-    const classes = this.written?.classes ?? new Map();
-    if (classes.size === 0) return new Map();
+  private async latencies(counts: ReadonlyMap<number, EntryCount>): Promise<ReadonlyMap<string, LatencyCounts>> {
+    const { written, recent } = this;
+    if (!written) return new Map();
     const { info } = await this.program.load();
-    return latenciesOf(await this.client.read(latencyQueries(classes, info)), classes);
+    const due = recent.due(written.classes, written.spec, counts, monotonicMs());
+    const read = due.size > 0 ? await this.client.read(latencyQueries(due, info)) : [];
+    return recent.merge(written.classes, latenciesOf(read, due));
   }
 
   private async heldMeters(meters: readonly FabricMeter[]): Promise<HeldMeters> {

@@ -55,8 +55,8 @@ function fieldValue(
   if (!isScalar(value)) throw wrong(`a value of ${name}`);
   const text = textOf(value);
   if (resolvedType instanceof protobuf.Enum) {
-    const number = resolvedType.values[text] ?? Number(text);
-    if (!Number.isInteger(number)) throw wrong(`a value of ${resolvedType.name}`);
+    const number = Object.hasOwn(resolvedType.values, text) ? resolvedType.values[text]! : Number(text);
+    if (text === '' || !Number.isInteger(number)) throw wrong(`a value of ${resolvedType.name}`);
     return resolvedType.valuesById[number] ?? number;
   }
   const isQuoted = value instanceof Uint8Array;

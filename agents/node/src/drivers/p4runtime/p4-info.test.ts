@@ -65,6 +65,7 @@ describe('P4Info for a switch', () => {
     ['tables { size: many }', /Table: "many" is not a int64 for size/],
     ['\n\ntables {', /ends within a message/],
     ['tables { match_fields { match_type: FUZZY } }', /MatchField: "FUZZY" is not a value of MatchType/],
+    ['tables { match_fields { match_type: constructor } }', /MatchField: "constructor" is not a value of MatchType/],
     ['tables {}\nali', /line 2: the text ends before the value of ali/],
     ['tables 3', /line 1: "3" is not a value of tables/],
     ['tables: 3', /P4Info: "3" is not a value of tables/],
@@ -98,6 +99,19 @@ it.each([
   const { actions } = p4InfoObject(text, type) as { actions: { preamble: { name: string } }[] };
   expect(actions[0]!.preamble.name).toBe(name);
   expect(readP4Info(text).actions[0]!.name).toBe(name);
+});
+
+it.each([
+  'tables { preamble { id: 0x02000001 name: "t" } match_fields { id: 1 name: "k" bitwidth: 8 match_type: 3 } }',
+  JSON.stringify({
+    tables: [
+      { preamble: { id: 0x02000001, name: 't' }, match_fields: [{ id: 1, name: 'k', bitwidth: 8, match_type: 3 }] },
+    ],
+  }),
+])('the number of an enumeration in %s is its value to the server and to the agent', (text) => {
+  const { tables } = p4InfoObject(text, type) as { tables: { matchFields: object[] }[] };
+  expect(tables[0]!.matchFields).toMatchObject([{ matchType: 'LPM' }]);
+  expect(readP4Info(text).tables[0]!.fields).toMatchObject([{ match: 'lpm' }]);
 });
 
 /** Texts of which the switch must get what the server has read, whatever else a newer compiler writes. */

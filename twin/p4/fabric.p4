@@ -85,6 +85,9 @@ struct fields_t {
     bit<1>  from_host;
     bit<64> hash;
     bit<64> rest;
+    bit<32> kept_src;
+    bit<32> kept_dst;
+    bit<8>  kept_proto;
     bit<16> flow_id;
     bit<32> split;
     bit<16> nfs;
@@ -312,9 +315,12 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
         fields.to_split = true;
     }
 
-    // Of a split whose flows stay where they are when its ranges change.
+    // Of a split whose flows stay where they are when its ranges change: all packets that agree in the fields under the masks.
     action hash_kept(bit<32> split, bit<64> addresses_mask, bit<64> rest_mask) {
         fields.to_keep = true;
+        fields.kept_src = fields.ip_src & addresses_mask[63:32];
+        fields.kept_dst = fields.ip_dst & addresses_mask[31:0];
+        fields.kept_proto = fields.ip_proto & rest_mask[39:32];
         hash_flow(split, addresses_mask, rest_mask);
     }
 
@@ -360,7 +366,7 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
 
     action send_new(bit<48> mac, port_t port) {
         send(mac, port);
-        digest<new_flow_t>(1, {fields.split, fields.flow_id, fields.ip_src, fields.ip_dst, fields.ip_proto, hdr.ethernet.dst,
+        digest<new_flow_t>(1, {fields.split, fields.flow_id, fields.kept_src, fields.kept_dst, fields.kept_proto, hdr.ethernet.dst,
             standard.egress_spec});
     }
 
@@ -479,9 +485,9 @@ control Steer(inout headers_t hdr, inout fields_t fields, inout standard_metadat
         key = {
             fields.split: exact @name("split");
             fields.flow_id: exact @name("flow_id");
-            fields.ip_src: exact @name("ip_src");
-            fields.ip_dst: exact @name("ip_dst");
-            fields.ip_proto: exact @name("ip_proto");
+            fields.kept_src: exact @name("ip_src");
+            fields.kept_dst: exact @name("ip_dst");
+            fields.kept_proto: exact @name("ip_proto");
         }
         actions = { send; @defaultonly NoAction; }
         const default_action = NoAction();

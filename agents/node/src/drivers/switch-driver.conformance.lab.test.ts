@@ -3,7 +3,7 @@ import type { SwitchSpec } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SWITCH_DRIVERS } from '../switch/switch-drivers.js';
-import { chainSpec, flowFrames, fragmentOf, splitSpec, stamped, waysOf } from '../testing/switch-flows.js';
+import { chainSpec, elsewhere, flowFrames, fragmentOf, splitSpec, stamped, waysOf } from '../testing/switch-flows.js';
 import { exchange, SWITCH_LABS, type SwitchLab } from '../testing/switch-lab.js';
 import { outcome, type Sent } from '../testing/switch-oracle.js';
 import {
@@ -158,6 +158,24 @@ describe.each(SWITCH_LABS)('the switch driver $kind', ({ kind, missing, knowsFlo
       await put(splitSpec(5, abilities, 0, null), lab, next);
       await holds(0, next);
       expect((await next.read()).drift).toEqual([]);
+    },
+    LIMIT_MS,
+  );
+
+  it.skipIf(missing)(
+    'keeps all packets at one target that agree in the key, whatever else they differ in',
+    async () => {
+      const lab = await setUp(PORTS);
+      const keep = { capacity: 12, idle_timeout_s: 300 };
+      const way = async (flow: number, change = (sent: Sent) => sent) =>
+        waysOf([flow], await exchange(lab, PORTS, flowFrames([flow]).map(change), ENDS));
+      const kept = async () => (await lab.driver.read()).kept?.length;
+      await put(splitSpec(1, abilities, 0xffff, keep, ['ip.src']), lab);
+      expect(await way(1)).toEqual(['p2']);
+      await expect.poll(kept, { timeout: 10_000 }).toBe(1);
+      await put(splitSpec(2, abilities, 1, keep, ['ip.src']), lab);
+      expect(await way(2, elsewhere)).toEqual(['p2']);
+      expect(await kept()).toBe(1);
     },
     LIMIT_MS,
   );

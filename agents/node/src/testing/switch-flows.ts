@@ -19,6 +19,7 @@ export function splitSpec(
   { match }: SwitchAbilities,
   border: number,
   keep: Keep | null,
+  key: readonly string[] = FIVE_TUPLE,
 ): SwitchSpec {
   const base = meteredSpec(generation);
   const put = (table: string, priority: number, fields: object, ...actions: object[]) => ({
@@ -44,7 +45,7 @@ export function splitSpec(
         'steer',
         10,
         { 'eth.type': IPV4 },
-        { do: 'hash-flow', key: FIVE_TUPLE, split: SPLIT },
+        { do: 'hash-flow', key: [...key], split: SPLIT },
         { do: 'next-table', table: keep ? 'keep' : 'split' },
       ),
       ...(keep ? [put('keep', 0, {}, { do: 'next-table', table: 'split' })] : []),
@@ -74,6 +75,16 @@ export function fragmentOf({ port, frame: whole }: Sent, field: number): Sent {
   frame.writeUInt16BE(0, 24);
   frame.writeUInt16BE(checksum(frame.subarray(14, 34)), 24);
   return { port, frame };
+}
+
+/** The same with another destination and protocol. */
+export function elsewhere({ port, frame }: Sent): Sent {
+  const other = Buffer.from(frame);
+  other.writeUInt8(6, 23);
+  other.writeUInt8(77, 33);
+  other.writeUInt16BE(0, 24);
+  other.writeUInt16BE(checksum(other.subarray(14, 34)), 24);
+  return { port, frame: other };
 }
 
 /** The port by which each of the flows left; undefined: it did not. */

@@ -46,6 +46,12 @@ const REG_SPLIT = 'reg3';
 /** Port to which a flow is kept. */
 const REG_PORT = 'reg4';
 const REG_NFS = 'reg5';
+/** Of a flow that may be kept: where its key has the field, what it is in the packet. */
+const KEPT_FIELDS: readonly { readonly field: DirectAttribute; readonly from: string; readonly to: string }[] = [
+  { field: 'ip.src', from: 'NXM_OF_IP_SRC[]', to: 'NXM_NX_REG6[]' },
+  { field: 'ip.dst', from: 'NXM_OF_IP_DST[]', to: 'NXM_NX_REG7[]' },
+  { field: 'ip.proto', from: 'NXM_OF_IP_PROTO[]', to: 'NXM_NX_REG8[0..7]' },
+];
 const COPY_PROTOCOL = `move:NXM_OF_IP_PROTO[]->NXM_NX_${REG_PROTOCOL.toUpperCase()}[0..7]`;
 /** OpenFlow never outputs to the port that a packet came from; a packet with no ingress port may go anywhere. */
 const NO_IN_PORT = 'set_field:ANY->in_port';
@@ -167,8 +173,8 @@ function actionsText(actions: readonly EntryAction[], ports: PortNumbers, table?
 }
 
 /**
- * Learns an entry for the flow (ovs-actions(7), learn). Ports are matched by the hash over them: flows between two hosts
- * that share it also share their range, and stay together.
+ * Learns an entry for the flow (ovs-actions(7), learn): for all packets that agree in the fields of its key. Ports are matched
+ * by the hash over them: flows between two hosts that share it also share their range, and stay together.
  */
 function keepText(
   { split, capacity, idle_timeout_s }: Extract<EntryAction, { do: 'keep-flow' }>,
@@ -179,7 +185,7 @@ function keepText(
   const port = ports.get(then.find((action) => action.do === 'output')!.port)!;
   const spec = [
     `table=${TABLE.keep},priority=1,idle_timeout=${idle_timeout_s},limit=${capacity},cookie=${keptCookie(split)}`,
-    'eth_type=0x800,NXM_OF_IP_SRC[],NXM_OF_IP_DST[],NXM_OF_IP_PROTO[]',
+    ['eth_type=0x800', ...KEPT_FIELDS.map(({ to }) => to)].join(','),
     `NXM_NX_${REG_FLOW_ID.toUpperCase()}[0..15],NXM_NX_${REG_SPLIT.toUpperCase()}[]`,
     `load:0x${mac}->NXM_OF_ETH_DST[],load:0xffff->NXM_OF_IN_PORT[],output:NXM_NX_${REG_PORT.toUpperCase()}[]`,
   ];
@@ -229,7 +235,10 @@ function actionText(action: EntryAction, ports: PortNumbers, table: SwitchTable 
         ({ key }) => key.length === action.key.length && key.every((field) => action.key.includes(field)),
       )!;
       const hash = `multipath(${fields},0,modulo_n,${FLOW_SPACE},0,NXM_NX_${REG_FLOW_ID.toUpperCase()}[0..15])`;
-      return [hash, `set_field:0x${action.split.toString(16)}->${REG_SPLIT}`];
+      const kept = KEPT_FIELDS.flatMap(({ field, from, to }) =>
+        action.key.includes(field) ? [`move:${from}->${to}`] : [],
+      );
+      return [hash, ...kept, `set_field:0x${action.split.toString(16)}->${REG_SPLIT}`];
     }
     case 'keep-flow':
       return [];

@@ -92,6 +92,12 @@ it('plans one of the slots that are alike, and each that is reserved, in use, or
   ]);
 });
 
+it('promises nothing of a slot that is faulty, nor takes the others for it', async () => {
+  boards = [board('b', 3)];
+  Object.assign(boards[0]!.slots[0]!, { state: 'faulty' });
+  expect(await verdicts()).toEqual(['unchecked', 'possible', 'possible']);
+});
+
 it('displaces every NF of a board for a full load', async () => {
   places = [
     [IDS, null],

@@ -130,11 +130,14 @@ function reasonOf(error: unknown): string {
 }
 
 /** What needs no plan. */
-function withoutPlan(plan: Plan | null, nf: NfRef, { title, description }: Accelerator, at: SlotRef): Verdict | null {
+function withoutPlan(plan: Plan | null, nf: NfRef, accelerator: Accelerator, at: SlotRef): Verdict | null {
+  const { title, description, slots } = accelerator;
   const here = boardOf(plan, nf);
   const { nf: module } = instancesOf(plan, nf)[0]!;
   if (here && sameSlot(here, at)) return refused('the NF is already in this slot');
   if (description && !description.modules.includes(module)) return refused(`${title} has no bitstream of ${module}`);
+  if (slots.find(({ slot }) => slot === at.slot)?.state === 'faulty')
+    return unchecked('the slot is faulty, and only a load shows whether it works again');
   return null;
 }
 

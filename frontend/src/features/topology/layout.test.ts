@@ -4,6 +4,7 @@ import { type Box, contains, type Point } from './geometry.js';
 import { autoLayout } from './layout.js';
 import { buildScene, type Scene } from './model.js';
 import { routeLinks } from './routing.js';
+import { serverNode } from './testing/server-node.js';
 
 const origin = 'twin' as const;
 
@@ -36,16 +37,7 @@ function sceneOf({ at, between, both = [] }: Plan): Scene {
         return one(id, index);
       }),
     );
-  const server = (id: string) => ({
-    id,
-    origin,
-    cores: 4,
-    ghz: 2,
-    memory_bytes: 1,
-    nics: [{ name: 'eth0', bandwidth_bps: 1e9 }],
-    addresses: [],
-  });
-  const servers = make('servers', server);
+  const servers = make('servers', serverNode);
   const boards = make('boards', (id) =>
     BoardNode.parse({
       id,
@@ -67,7 +59,7 @@ function sceneOf({ at, between, both = [] }: Plan): Scene {
     mac: '02:00:00:00:00:01',
   }));
   for (const [i, ends] of both.entries()) {
-    servers.push(server(`both-${i}`));
+    servers.push(serverNode(`both-${i}`));
     for (const end of ends) join(`both-${i}`, `switch-${end}`);
   }
   for (const [a, b] of between) join(`switch-${a}`, `switch-${b}`);

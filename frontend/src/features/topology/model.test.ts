@@ -7,6 +7,7 @@ import { buildScene, nodeOf } from './model.js';
 import { overlayOf } from './overlay.js';
 import { routeLinks } from './routing.js';
 import { runningJoints } from './running-joints.js';
+import { serverNode } from './testing/server-node.js';
 
 function network(servers: number, clients: number): Infrastructure {
   const origin = 'twin' as const;
@@ -17,15 +18,7 @@ function network(servers: number, clients: number): Infrastructure {
     addresses: [{ address: `10.0.0.${index}` }],
     mac: '02:00:00:00:00:01',
   }));
-  const nodes = Array.from({ length: servers }, (_, index) => ({
-    id: `server-${index}`,
-    origin,
-    cores: 4,
-    ghz: 2,
-    memory_bytes: 1,
-    nics: [{ name: 'eth0', bandwidth_bps: 1e9 }],
-    addresses: [],
-  }));
+  const nodes = Array.from({ length: servers }, (_, index) => serverNode(`server-${index}`));
   return {
     name: 'test',
     servers: nodes,

@@ -46,11 +46,15 @@ export function stale() {
 }
 
 function digests(name) {
-  const of = (ending) =>
-    createHash('sha256')
-      .update(readFileSync(join(P4, `${name}${ending}`)))
-      .digest('hex');
-  return { source: of('.p4'), json: of('.json'), p4info: of('.p4info.txtpb') };
+  const of = (content) => createHash('sha256').update(content).digest('hex');
+  const [json, p4info] = ['.json', '.p4info.txtpb'].map((ending) => of(readFileSync(join(P4, `${name}${ending}`))));
+  return { source: of(sourceOf(join(P4, `${name}.p4`))), json, p4info };
+}
+
+/** With the files of ours that it includes, in their place. */
+export function sourceOf(path) {
+  const include = /^#include "(.+)"$/gm;
+  return readFileSync(path, 'utf8').replace(include, (_, included) => sourceOf(join(dirname(path), included)));
 }
 
 /** Paths in the output are relative: the compiler runs where the sources are. */

@@ -69,7 +69,6 @@ function partsFor({ groups, later = [] }) {
     part('benches', ['engine'], () => nativeBuild('benches')),
     part('python', ['debian'], () => pythonEnvironment(test)),
     part('linkd', ['debian'], () => nativeBuild('linkd')),
-    // In the engine's directory, where one build runs at a time.
     part('p4-switch', ['npm', 'engine', 'python'], () => p4Switch({ background: later.includes('p4-switch') })),
     // The engine first: two large C++ builds at once would only delay the first.
     part('boards', ['debian', 'engine'], () => boardsBuild({ background: later.includes('boards') })),

@@ -129,12 +129,30 @@ export function configuredElsewhere(directory) {
   return existsSync(information) && JSON.parse(readFileSync(information, 'utf8')).directories?.build !== directory;
 }
 
+/** By build directory: the end of the last build in it. */
+const lastBuilds = new Map();
+
+/** Runs a build after those in the same directory that were asked for before, whether they succeed or not. */
+export function afterBuildsIn(directory, run) {
+  const built = (lastBuilds.get(directory) ?? Promise.resolve()).then(run);
+  lastBuilds.set(
+    directory,
+    built.catch(() => undefined),
+  );
+  return built;
+}
+
 /**
- * Configures a meson build, or reconfigures an existing one, and runs ninja on it.
+ * Configures a meson build, or reconfigures an existing one, and runs ninja on it: one at a time in a directory, where meson
+ * and ninja refuse or disturb a second one.
  * @param {string} log name of its log files
  * @param {string} source folder of the meson project, below the checkout; `directory` is in it
  */
-export async function mesonBuild(log, source, directory, { options = [], targets = [], background = false, note }) {
+export function mesonBuild(log, source, directory, how) {
+  return afterBuildsIn(resolve(ROOT, source, directory), () => configureAndBuild(log, source, directory, how));
+}
+
+async function configureAndBuild(log, source, directory, { options = [], targets = [], background = false, note }) {
   const at = { cwd: resolve(ROOT, source), background };
   const build = resolve(ROOT, source, directory);
   if (configuredElsewhere(build)) rmSync(build, { recursive: true, force: true });

@@ -187,7 +187,7 @@ class _Api:
 
     async def watch(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson", "Cache-Control": "no-store"})
-        lines = self._services.hub.watch(self._services.twin.state)
+        lines = self._services.hub.watch(self._services.twin.state, self._services.applications.observed)
         try:
             first = await anext(lines)
         except TooManyWatchers:

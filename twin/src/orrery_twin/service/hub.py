@@ -79,12 +79,17 @@ class Hub:
             watcher.latest[line.type] = line
             watcher.wake.set()
 
-    async def watch(self, state: Callable[[], TwinState]) -> AsyncGenerator[str, None]:
-        """Lines of NDJSON, starting with the whole state. Raises TooManyWatchers."""
+    async def watch(
+        self, state: Callable[[], TwinState], applications: Callable[[], ObservedApplications]
+    ) -> AsyncGenerator[str, None]:
+        """Lines of NDJSON, starting with the whole state and the applications, which are told only when they change.
+        Raises TooManyWatchers.
+        """
         if len(self._watchers) >= WATCHERS_MAX:
             raise TooManyWatchers
         watcher = _Watcher()
         watcher.latest["state"] = TwinWatchLineState(type="state", state=state())
+        watcher.latest["applications"] = TwinWatchLineApplications(type="applications", observed=applications())
         watcher.wake.set()
         self._watchers.add(watcher)
         try:

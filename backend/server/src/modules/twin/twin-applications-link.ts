@@ -38,7 +38,9 @@ export class TwinApplicationsLink implements TwinApplications, OnModuleInit {
   }
 
   async put(spec: ApplicationsSpec, signal: AbortSignal): Promise<void> {
-    this.observed = await this.client.json<ObservedApplications>('PUT', '/applications', spec, signal);
+    const answer = await this.client.json<ObservedApplications>('PUT', '/applications', spec, signal);
+    // Reports of the same generation that came meanwhile are newer.
+    if (this.observed?.generation !== answer.generation) this.observed = answer;
   }
 
   onIncarnation(listener: () => void): void {

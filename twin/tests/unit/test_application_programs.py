@@ -100,6 +100,25 @@ def test_probes(address: str) -> None:
             pass
 
 
+def test_a_probe_that_is_interrupted_waits_for_its_last_replies_and_ends() -> None:
+    port = free_port(socket.SOCK_DGRAM)
+    settings = {"address": "127.0.0.1", "port": port, "rate_per_s": 200, "duration_s": 0}
+    command = own_program("orrery_twin.applications.probe.program", settings)
+    with (
+        server("probe_server", port) as report,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
+    ):
+        while next_report(process)["received"] == 0:
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.stdout
+        last = json.loads(process.stdout.read().splitlines()[-1])["metrics"]
+        assert process.wait() == 0
+        while report()["received"] < last["sent"]:
+            pass
+    assert (last["received"], last["lost"]) == (last["sent"], 0)
+
+
 def test_a_probe_server_ignores_what_is_no_probe() -> None:
     port = free_port(socket.SOCK_DGRAM)
     with server("probe_server", port) as report, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:

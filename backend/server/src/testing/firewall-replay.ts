@@ -1,3 +1,4 @@
+import { interfaceCounts } from './interface-counts.js';
 import type { TestServer } from './server.js';
 import { until } from './wait.js';
 
@@ -30,8 +31,9 @@ export async function replayThroughFirewall(
   const config = { pcap_id, rate_pps };
   await server.api.call('createApplication', { body: { id: 'replay', kind: 'pcap-replay', node, config } });
   const params = { id: 'replay' };
-  const state = async () => (await server.api.call('getApplication', { params })).status.state;
-  await until('the replay ends', async () => (await state()) === 'completed', limit_ms);
+  const status = async () => (await server.api.call('getApplication', { params })).status;
+  await until('the replay ends', async () => (await status()).state === 'completed', limit_ms);
+  const errors = (await status()).metrics.find(({ name }) => name === 'errors')?.value;
   await server.api.request('deleteApplication', { params });
   const since = async () => {
     const now = await firewallCounts(server);
@@ -43,7 +45,8 @@ export async function replayThroughFirewall(
     return taken >= frames && out + dropped >= frames && monitored >= out;
   };
   await until('every frame is counted', isCounted, limit_ms).catch(async (error: Error) => {
-    throw new Error(`${error.message}: ${JSON.stringify(await since())}`);
+    const told = `${JSON.stringify(await since())}, ${errors} not sent`;
+    throw new Error(`${error.message}: ${told}; received/sent: ${interfaceCounts(server)}`);
   });
   return since();
 }

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure one-way latency and loss: send timestamped UDP packets; the server reports when and how many arrived."""
+"""Measure one-way latency and loss: send timestamped UDP packets; the server reports when and how many arrived.
+
+Interrupted (SIGINT), it ends as when its time is up.
+"""
 
 import json
 import os
 import select
+import signal
 import socket
 import sys
 import time
@@ -37,19 +41,20 @@ class Probe:
         """The highest sequence number of a reply; `_arrived` is as of that reply."""
         self._heard = 0.0
         """When the latest reply came."""
+        self._send_until = 0.0
         self._sent_at: list[tuple[float, int]] = []
         """How many had been sent at which time, for as long as some may be in flight."""
         self._error = LatestError()
         self._reported = time.monotonic()
 
     def run(self) -> None:
-        start = due = time.monotonic()
-        report_due = start + REPORT_INTERVAL_S
-        duration_s = self._settings["duration_s"] or float("inf")
+        due = time.monotonic()
+        report_due = due + REPORT_INTERVAL_S
+        self._send_until = due + (self._settings["duration_s"] or float("inf"))
         waiter = select.poll()
         waiter.register(self._socket, select.POLLIN)
-        while (now := time.monotonic()) < max(start + duration_s, self._heard) + SILENCE_S:
-            sends = now - start < duration_s
+        while (now := time.monotonic()) < max(self._send_until, self._heard) + SILENCE_S:
+            sends = now < self._send_until
             if not sends and self._answered == self._sent:
                 break
             if sends and now >= due:
@@ -62,6 +67,9 @@ class Probe:
             if waiter.poll(max(0.0, wake - time.monotonic()) * 1000):
                 self._receive()
         self._report(time.monotonic(), is_last=True)
+
+    def interrupt(self) -> None:
+        self._send_until = time.monotonic()
 
     def _report(self, now: float, is_last: bool = False) -> None:
         recent = [(t, sent) for t, sent in self._sent_at if t > now - 2 * LOST_AFTER_S]
@@ -107,4 +115,6 @@ class Probe:
 
 
 if __name__ == "__main__":
-    Probe(json.loads(sys.argv[1])).run()
+    probe = Probe(json.loads(sys.argv[1]))
+    signal.signal(signal.SIGINT, lambda *_: probe.interrupt())
+    probe.run()

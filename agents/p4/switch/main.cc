@@ -68,7 +68,6 @@ void serve(const Arguments& arguments, Forwarder& forwarder, service::Device& de
   });
   address = &server;
   HeartbeatServer heartbeat(arguments.control);
-  service::Server p4runtime(device, arguments.p4runtime);
   const EndSignals signals([&] { server.stop(); });
   heartbeat.start();
   std::exception_ptr fault;
@@ -83,6 +82,8 @@ void serve(const Arguments& arguments, Forwarder& forwarder, service::Device& de
   });
   try {
     forwarder.set_ports(arguments.ports);
+    // After the ports, so that what is programmed forwards.
+    const service::Server p4runtime(device, arguments.p4runtime);
     std::puts("orrery-p4-switch runs");
     std::fflush(stdout);
     server.run();

@@ -31,7 +31,11 @@ void Ports::set(const std::vector<PortConfig>& configs) {
   flush();
   for (auto each = ports_.begin(); each != ports_.end();) {
     Port& port = *each->second;
-    if (std::ranges::find(configs, port.config) != configs.end()) {
+    const auto stays = std::ranges::find_if(configs, [&](const PortConfig& config) {
+      return config.number == port.config.number && config.interface == port.config.interface;
+    });
+    if (stays != configs.end()) {
+      port.config.name = stays->name;
       ++each;
       continue;
     }

@@ -20,8 +20,6 @@ struct PortConfig {
   uint32_t number;
   std::string name;
   std::string interface;
-
-  bool operator==(const PortConfig&) const = default;
 };
 
 enum class PortState : uint8_t { kAbsent, kDown, kUp };
@@ -52,8 +50,8 @@ class Ports {
  public:
   explicit Ports(int epoll) : epoll_(epoll) {}
 
-  // Opens and closes so that these are the ports; those that stay the same are not touched. Precondition: numbers and
-  // interfaces differ.
+  // Opens and closes so that these are the ports; those that keep number and interface are not touched, whatever their
+  // names are. Precondition: numbers and interfaces differ.
   void set(const std::vector<PortConfig>& configs);
 
   // Looks for interfaces that came, went, or changed.

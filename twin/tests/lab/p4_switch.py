@@ -114,11 +114,15 @@ class Switch:
         self.namespace.ip("link", "set", f"s{port}", "up")
 
     def start(self) -> None:
+        self.launch()
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == b"orrery-p4-switch runs\n"
+
+    def launch(self) -> None:
+        """Without waiting for it to serve."""
         command = ["ip", "netns", "exec", self.namespace.name, str(PROGRAM), "--device-id", str(DEVICE)]
         command += ["--p4runtime", self.address, "--control", f"{self.directory}/control", *self.arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline() == b"orrery-p4-switch runs\n"
 
     def host(self, port: int) -> socket.socket:
         return self._sockets[port]

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from finsy import P4TableEntry
@@ -110,6 +111,8 @@ def test_ports_are_set_as_a_whole(switch: Switch) -> None:
     assert [(each["number"], each["name"], each["state"]) for each in ports] == [(1, "1", "up"), (3, "uplink", "up")]
     assert port(switch, 1)["rx_packets"] == 1
     assert port(switch, 3)["tx_packets"] == 0
+    switch.call("set_ports", ports=[{**first, "name": "downlink"}, {"number": 3, "name": "uplink", "interface": "s2"}])
+    assert (port(switch, 1)["name"], port(switch, 1)["rx_packets"]) == ("downlink", 1)
     two.send(frame(0xC))
     assert receive(one) == frame(0xC)
     for wrong, pointer in (
@@ -201,6 +204,21 @@ def test_after_a_kill_all_begins_anew(switch: Switch) -> None:
         client.write(insert(entry("switching", {"dst": 0xB}, "forward port=2")))
     switch.host(1).send(frame(0xB))
     assert receive(switch.host(2)) == frame(0xB)
+
+
+def test_its_ports_are_open_before_it_can_be_programmed(switch: Switch) -> None:
+    address = switch.directory / "grpc"
+    for _ in range(3):
+        switch.process.kill()
+        switch.process.wait()
+        address.unlink(missing_ok=True)
+        switch.launch()
+        while not address.exists():
+            assert switch.process.poll() is None
+        switch.process.send_signal(signal.SIGSTOP)
+        sockets = Path(f"/proc/{switch.process.pid}/net/packet").read_text().splitlines()[1:]
+        assert len(sockets) == 2
+        switch.process.send_signal(signal.SIGCONT)
 
 
 def test_frames_and_requests_wait_while_it_is_stopped(switch: Switch) -> None:

@@ -77,10 +77,11 @@ class BuiltIn:
 
     def command(self, place: P4Place, ports: Ports) -> list[str]:
         addresses = ["--p4runtime", place.p4runtime, "--control", str(place.control)]
-        return [*self._program(), "--device-id", str(place.number), *addresses]
+        at_start = [word for port in ports for word in ("--port", f"{port['number']}@{port['interface']}")]
+        return [*self._program(), "--device-id", str(place.number), *addresses, *at_start]
 
     async def reach(self, place: P4Place, ports: Ports, timeout_s: float) -> None:
-        """Send all ports each time: a process that was restarted has none."""
+        """Send all ports each time: the process has those of its start."""
         await ask(place.control, "set_ports", {"ports": ports}, timeout_s)
 
 

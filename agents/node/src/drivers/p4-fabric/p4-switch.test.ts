@@ -9,6 +9,7 @@ import { identityOf } from '../p4runtime/table-entries.js';
 import { switchP4 } from '../switch-p4/switch-p4.js';
 import { FabricProgram } from './fabric-program.js';
 import { P4Switch } from './p4-switch.js';
+import type { SwitchControl } from './switch-control.js';
 
 const PROGRAM = new FabricProgram(resolve(PACKAGE_ROOT, '../../twin/p4/fabric'));
 const PORTS = ['p1', 'p2', 'p3'];
@@ -129,4 +130,26 @@ it('misses the digest that another client switched off or changed, and sets it a
   const observed = PORTS.map((name, i) => ({ name, number: i + 1, up: true }));
   await driver.apply(spec, observed);
   expect(device.digest).toEqual(set);
+});
+
+it('has the ports that the switch says it has, not those that it was to be given', async () => {
+  const opened = new Map<number, { interface: string; up: boolean }>();
+  const control = { ports: async () => opened } as unknown as SwitchControl;
+  const ports = new Map([
+    ['p1', { number: 1, interface: 'lo' }],
+    ['p2', { number: 2 }],
+  ]);
+  class Silent extends Device {
+    override async capabilities() {
+      return '1.3';
+    }
+  }
+  const driver = new P4Switch(new Silent('unix:/none', '1'), PROGRAM, ports, 'a switch', control);
+  const observe = async () => (await driver.ports(['p1', 'p2', 'p3'])).map(({ number, up }) => [number, up]);
+  const none = [null, false];
+  expect(await observe()).toEqual([none, none, none]);
+  opened.set(1, { interface: 'elsewhere', up: true }).set(2, { interface: 'any', up: true });
+  expect(await observe()).toEqual([none, [2, true], none]);
+  opened.set(2, { interface: 'any', up: false });
+  expect(await observe()).toEqual([none, [2, false], none]);
 });

@@ -5,7 +5,7 @@ import type { Entity, MulticastGroup, Notice, TableEntry, Update } from '../p4ru
 import type { P4Port } from '../p4runtime/p4-port.js';
 import { type P4RuntimeClient, P4RuntimeError } from '../p4runtime/p4runtime-client.js';
 import { contentOf, identityOf, tableEntry } from '../p4runtime/table-entries.js';
-import type { EntryCount, LatencyCounts, SwitchDriver, SwitchReading } from '../switch-driver.js';
+import type { EntryCount, LatencyCounts, PacketTracer, SwitchDriver, SwitchReading } from '../switch-driver.js';
 import { latenciesOf, latencyQueries, stampEntries, stampedClasses } from './class-latency.js';
 import { driftOf, type Held, heldBy } from './drift.js';
 import { type FabricMeter, fabricContent, type PortNumbers } from './fabric-entries.js';
@@ -21,8 +21,8 @@ import {
   keptQuery,
 } from './kept-flows.js';
 import { type HeldMeters, heldMeters, isAmong, meterQueries, meterUpdates } from './meters.js';
-import type { ControlTracer } from './packet-tracer.js';
 import { RecentClasses } from './recent-classes.js';
+import type { SwitchControl } from './switch-control.js';
 import { WaitingFlows } from './told-flows.js';
 
 /** What the switch was told. */
@@ -61,9 +61,13 @@ export class P4Switch implements SwitchDriver {
     private readonly program: FabricProgram,
     private readonly portsByName: ReadonlyMap<string, P4Port>,
     private readonly software: string,
-    readonly tracer?: ControlTracer,
+    private readonly control?: Pick<SwitchControl, 'arm' | 'read' | 'untold' | 'ports'>,
   ) {
     client.listen((notice) => this.take(notice));
+  }
+
+  get tracer(): PacketTracer | undefined {
+    return this.control;
   }
 
   async describe(): Promise<string> {
@@ -76,10 +80,14 @@ export class P4Switch implements SwitchDriver {
 
   async ports(names: readonly string[]): Promise<ObservedPort[]> {
     await this.client.capabilities();
+    // Where it can be asked: after a restart it may not have been given its ports yet.
+    const opened = await this.control?.ports();
     return names.map((name) => {
       const port = this.portsByName.get(name);
-      const { number = null } = port ?? {};
-      return { name, number, up: port !== undefined && isUp(port.interface) };
+      const own = port && opened?.get(port.number);
+      const isOther = opened && (!own || (port.interface !== undefined && port.interface !== own.interface));
+      if (!port || isOther) return { name, number: null, up: false };
+      return { name, number: port.number, up: own?.up !== false && isUp(port.interface) };
     });
   }
 
@@ -225,7 +233,7 @@ export class P4Switch implements SwitchDriver {
 
   private async unkeptByReason(): Promise<Record<string, number>> {
     if (this.digest !== null)
-      this.unkept.untold = (await this.tracer?.untold().catch(() => null)) ?? this.unkept.untold;
+      this.unkept.untold = (await this.control?.untold().catch(() => null)) ?? this.unkept.untold;
     const { no_room, unwritten, untold } = this.unkept;
     const all = {
       'their split has no room': no_room,

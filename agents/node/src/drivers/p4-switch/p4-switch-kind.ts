@@ -5,7 +5,7 @@ import { PACKAGE_ROOT } from '../../package-root.js';
 import { exact, masked, range } from '../match-kinds.js';
 import { FabricProgram } from '../p4-fabric/fabric-program.js';
 import { P4Switch } from '../p4-fabric/p4-switch.js';
-import { ControlTracer } from '../p4-fabric/packet-tracer.js';
+import { SwitchControl } from '../p4-fabric/switch-control.js';
 import { OwnSwitch } from '../p4-own/own-switch.js';
 import type { RegisterReader } from '../p4-own/register-reader.js';
 import { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
@@ -74,7 +74,9 @@ const Config = z.strictObject({
     .string()
     .startsWith('/')
     .optional()
-    .describe('control socket of the built-in switch on this machine, for traces of packets; absent: none'),
+    .describe(
+      'control socket of the built-in switch on this machine, for its ports and traces of packets; absent: none',
+    ),
   thrift: Address.optional().describe('of simple_switch, for registers; absent: they cannot be read'),
   software: z.string().max(60).optional().describe('name and version of the switch'),
 });
@@ -101,8 +103,8 @@ export function p4SwitchKind(
     make: ({ p4runtime, device_id, ports, control, thrift, software = title }) => {
       const client = new P4RuntimeClient(p4runtime, String(device_id));
       const byName = new Map(Object.entries(ports));
-      const tracer = traces && control !== undefined ? new ControlTracer(control, byName) : undefined;
-      const fabric = new P4Switch(client, new FabricProgram(FABRIC), byName, software, tracer);
+      const beside = traces && control !== undefined ? new SwitchControl(control, byName) : undefined;
+      const fabric = new P4Switch(client, new FabricProgram(FABRIC), byName, software, beside);
       const registers = thrift === undefined ? undefined : registersAt?.(thrift);
       return new ProgrammableSwitch(fabric, new OwnSwitch(client, byName, registers));
     },

@@ -7,21 +7,32 @@ import type { PacketTracer } from '../switch-driver.js';
 const PEER = 'the switch';
 const LIMIT_MS = 3000;
 
+const Description = z.object({
+  ports: z.array(
+    z.object({ number: z.int(), interface: z.string(), state: z.enum(['absent', 'down', 'up']).catch('absent') }),
+  ),
+});
 const Stats = z.object({ p4runtime: z.object({ digest_drops: z.int().min(0) }) });
 
-/** Traces and figures of the built-in switch, by its control socket. */
-export class ControlTracer implements PacketTracer {
+/** Ports, traces and figures of the built-in switch, by its control socket. */
+export class SwitchControl implements PacketTracer {
   private readonly names: ReadonlyMap<number, string>;
 
   constructor(
     private readonly socket: string,
-    private readonly ports: ReadonlyMap<string, P4Port>,
+    private readonly byName: ReadonlyMap<string, P4Port>,
   ) {
-    this.names = new Map([...ports].map(([name, { number }]) => [number, name]));
+    this.names = new Map([...byName].map(([name, { number }]) => [number, name]));
+  }
+
+  /** Those that it has now, by number. */
+  async ports(): Promise<ReadonlyMap<number, { readonly interface: string; readonly up: boolean }>> {
+    const { ports } = Description.parse(await this.ask('describe', {}));
+    return new Map(ports.map(({ number, interface: at, state }) => [number, { interface: at, up: state === 'up' }]));
   }
 
   async arm({ count, port }: TraceRequest): Promise<void> {
-    const number = port === undefined ? undefined : this.ports.get(port)?.number;
+    const number = port === undefined ? undefined : this.byName.get(port)?.number;
     if (port !== undefined && number === undefined) throw new Error(`/port: the switch has no port ${port}`);
     await this.ask('trace', { count, ...(number === undefined ? {} : { port: number }) });
   }

@@ -82,12 +82,11 @@ parser ForwarderParser(packet_in packet, out headers_t hdr, inout metadata_t met
 
     state nsh {
         packet.extract(hdr.nsh);
-        // RFC 8300 2.4: MD type 1 has four words of context.
+        // RFC 8300 2.4 and 2.5: MD type 1 has four words of context, MD type 2 any number; 2.2: others are discarded.
         transition select(hdr.nsh.version, hdr.nsh.md_type, hdr.nsh.words) {
             (0, 1, 6): context;
-            (0, 1, _): malformed;
-            (0, _, 2): accept;
-            (0, _, 3 .. 63): context;
+            (0, 2, 2): accept;
+            (0, 2, 3 .. 63): context;
             default: malformed;
         }
     }
@@ -165,7 +164,8 @@ control Forwarder(inout headers_t hdr, inout metadata_t meta, inout standard_met
     }
 
     apply {
-        if (meta.malformed) {
+        // A frame may also end within its headers.
+        if (meta.malformed || standard.parser_error != error.NoError) {
             dropped.count(MALFORMED);
             drop();
             exit;

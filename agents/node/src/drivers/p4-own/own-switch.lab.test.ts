@@ -277,6 +277,11 @@ describe.each([
       // Of MD type 1 any length but six words is wrong.
       [nsh(GATEWAY, base(9, 2, 1), '000005fe'), null],
       [nsh(GATEWAY, base(9, 7, 1), '000005fe', '00112233'.repeat(5)), null],
+      // No metadata that it knows.
+      [nsh(GATEWAY, base(9, 2, 0), '000005fe'), null],
+      [nsh(GATEWAY, base(9, 6, 15), '000005fe', context), null],
+      // Its end is within its context headers.
+      [nsh(GATEWAY, base(9, 63, 2), '000005fe'), null],
       // What has an Ethernet header inside leaves no path as IPv4.
       [nsh(GATEWAY, base(9, 2, 2, 0, 3), '000005fe'), null],
       [packet(2), null],
@@ -292,7 +297,7 @@ describe.each([
       const { cells } = await bench.programs.cells({ kind: 'counter', name: 'dropped', from: 0, count: 4 });
       return cells.map(({ packets }) => packets);
     };
-    await expect.poll(dropped, { timeout: 10_000 }).toEqual([2, 1, 4, 1]);
+    await expect.poll(dropped, { timeout: 10_000 }).toEqual([2, 1, 7, 1]);
   });
 
   test('tells what names a port that is not there, and writes all else', async (bench) => {

@@ -47,6 +47,7 @@ export function Component() {
       draft.class_slos.some((slo) => !rows.some(({ chain_id, slo_id }) => chain_id === id && slo_id === slo.id)),
   );
   const violated = rows.filter((slo) => slo.state === 'violated').length;
+  const unknown = rows.filter(({ state: is }) => is === 'stale' || is === 'no-data').length;
 
   return (
     <WithDetail
@@ -69,8 +70,9 @@ export function Component() {
           ) : (
             <LastKnown word=" Stale.">
               {violated === 0
-                ? `None of ${rows.length} objectives is violated.`
-                : `${violated} of ${rows.length} objectives ${violated === 1 ? 'is' : 'are'} violated.`}
+                ? `None of ${rows.length} objectives is violated`
+                : `${violated} of ${rows.length} objectives ${violated === 1 ? 'is' : 'are'} violated`}
+              {unknown > 0 ? `; ${unknown} ${unknown === 1 ? 'has' : 'have'} no current figures.` : '.'}
             </LastKnown>
           )
         }

@@ -80,7 +80,10 @@ const CONSTRAINTS: Record<Constraint['constraint'], Words> = {
   throughput: { name: 'Throughput', remedy: 'Relax the objective or lower the rate of the other chains.' },
   metadata: { name: 'Metadata bits for filters', remedy: 'Use fewer attributes of NFs in filters.' },
   hops: { name: 'Number of hops', remedy: 'Shorten the chain.' },
-  implementation: { name: 'Implementation', remedy: 'Choose a function that this hardware can run.' },
+  implementation: {
+    name: 'Implementation',
+    remedy: 'See in the catalogue what each server lacks, or choose a function that this hardware can run.',
+  },
   'switch-action': { name: 'Action of the switch', remedy: 'Keep the function on a server.' },
   'cpu-time': { name: 'Processor time between classes', remedy: 'Choose a ratio closer to the offered load.' },
   classifier: { name: 'Telling classes apart', remedy: 'Let the classes split at an earlier NF.' },

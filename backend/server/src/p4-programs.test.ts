@@ -4,7 +4,7 @@ import { Infrastructure, type P4Entries, type P4Reading, Problem } from '@orrery
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KEYS } from './platform/redis-keys.js';
 import type { ApiClient } from './testing/client.js';
-import { monitorChain, RACK } from './testing/fixtures.js';
+import { monitorChain, NAT_CHAIN, RACK } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
@@ -438,5 +438,26 @@ describe('a switch with a program of its own', () => {
 
     const plan = await api.request('createPlan', { body: JSON.stringify({ chains: [{ chain_id: id }] }) });
     expect(plan.body).toMatchObject({ feasible: false, conflicts: [{ constraint: 'switch-program', where: carrier }] });
+  });
+
+  it('may be set at a switch whose only rules of a chain are for replies that no other switch sends through it', async () => {
+    const linked = (program: string | undefined, of = 'lab') => {
+      const rack = rackWith(program, of);
+      const trunk = {
+        id: 'trunk',
+        a: { node: 'leaf-1', port: 'up' },
+        b: { node: 'lab', port: 'up' },
+        bandwidth_bps: 1e9,
+      };
+      return Infrastructure.parse({ ...rack, links: [...rack.links, trunk] });
+    };
+    await server.bringUp(linked(undefined));
+    const { id } = await api.call('createChain', { body: NAT_CHAIN });
+    const operation = await api.call('createDeployment', { body: { chain_id: id } });
+    expect((await server.finished(operation.id)).state).toBe('COMPLETED');
+    const ofChains = server.switches.get('lab')!.spec!.entries.flatMap(({ rule_id }) => rule_id ?? []);
+    expect(ofChains).toEqual([expect.stringMatching(/^return\//)]);
+    expect((await put(linked('ipv4-router', 'leaf-1'))).status).toBe(409);
+    expect((await put(linked('ipv4-router'))).status).toBe(200);
   });
 });

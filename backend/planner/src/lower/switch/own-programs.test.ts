@@ -2,6 +2,7 @@ import type { FabricRule } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { row, rule } from '../../testing/row-of-switches.js';
 import { lowerFabric } from './lower-fabric.js';
+import { losesWays } from './own-programs.js';
 
 describe('a switch with a P4 program of its own', () => {
   const withProgram = (of: readonly string[], switches = 3) => {
@@ -51,5 +52,14 @@ describe('a switch with a P4 program of its own', () => {
     const { faults, switches } = lowerFabric(withProgram(['sw-3']), new Map(), [classify('server-2', ['host-1'])]);
     expect(faults).toEqual([]);
     expect(switches.get('sw-1')!.entries.some(({ rule_id }) => rule_id !== null)).toBe(true);
+  });
+
+  it.each([
+    ['sw-1', true],
+    ['sw-2', true],
+    ['sw-3', false],
+  ])('at %s takes a way of replies to the server at sw-1: %s', (own, loses) => {
+    const replies = rule('return', [{ hop: 1, server: 'server-1' }]);
+    expect(losesWays(replies, row(3), withProgram([own]))).toBe(loses);
   });
 });

@@ -47,6 +47,14 @@ export function ownProgramsBefore(rule: FabricRule, infrastructure: Infrastructu
   return unique(apart);
 }
 
+/** Whether a switch of the fabric that reaches a target of the rule before no longer does so next. */
+export function losesWays({ targets }: FabricRule, before: Infrastructure, next: Infrastructure): boolean {
+  const now = new Map(switchPlaces(before).map((place) => [place.id, place]));
+  return switchPlaces(next).some(({ id, towards }) =>
+    targets.some(({ server }) => now.get(id)?.towards.has(server) && !towards.has(server)),
+  );
+}
+
 /** Hosts that the rule names as the only destination. */
 function destinationsOf({ kind, match }: FabricRule, { hosts }: Infrastructure): readonly string[] {
   if (kind !== 'classify') return [];

@@ -15,7 +15,7 @@ import type {
   SwitchNode,
   SwitchSpec,
 } from '@orrery/contract';
-import { type AbilitiesOf, heldRoom, lowerFabric, sameContent } from '@orrery/planner';
+import { type AbilitiesOf, heldRoom, losesWays, lowerFabric, sameContent } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -241,9 +241,9 @@ export class FabricControl
   }
 
   /** Throws 409 where a switch that is to run a program of its own carries a chain. */
-  private programsInTheWay({ switches }: Infrastructure): readonly FieldError[] {
-    const carried = switches.flatMap(({ id, program }, index): FieldError[] => {
-      const chains = program === undefined ? [] : this.chainsOf(id);
+  private programsInTheWay(next: Infrastructure): readonly FieldError[] {
+    const carried = next.switches.flatMap(({ id, program }, index): FieldError[] => {
+      const chains = program === undefined ? [] : this.chainsOf(id, next);
       const detail = `${id} carries ${chains.join(', ')}, which a P4 program of its own does not`;
       return chains.length > 0 ? [{ pointer: `/switches/${index}/program`, detail, code: 'in-use' }] : [];
     });
@@ -251,9 +251,14 @@ export class FabricControl
     return [];
   }
 
-  private chainsOf(id: string): string[] {
-    const chains = new Set(this.rules.flatMap(({ chain_id }) => chain_id ?? []));
-    return [...chains].filter((chain) => this.carries(id, chain));
+  /** Every switch has the rules for replies, wherever these come from: they count where other switches need this one. */
+  private chainsOf(id: string, next: Infrastructure): string[] {
+    const held = new Set(this.told.switches[id]?.entries.map(({ rule_id }) => rule_id));
+    const { infrastructure } = this.infrastructure.current;
+    const carried = this.rules.filter(
+      (rule) => held.has(rule.id) && (rule.kind !== 'return' || losesWays(rule, infrastructure, next)),
+    );
+    return [...new Set(carried.flatMap(({ chain_id }) => chain_id ?? []))];
   }
 
   private tellSwitches(): void {

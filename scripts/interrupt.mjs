@@ -1,5 +1,7 @@
 import { step } from './setup/progress.mjs';
 
+const PARENT_LOOK_MS = 250;
+
 /** What is to be done at an interrupt or an unforeseen failure, in the order of registration. */
 const cleanUps = new Set();
 let interrupted = false;
@@ -14,10 +16,17 @@ export function onInterrupt(cleanUp) {
   cleanUps.add(cleanUp);
   if (!first) return;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => begin(130));
+  if (process.env.npm_lifecycle_event !== undefined) followParent();
   process.on('uncaughtException', (error) => {
     console.error(error);
     begin(1);
   });
+}
+
+/** npm that is ended takes along the shell in between, which passes no signal on. */
+function followParent() {
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && begin(130), PARENT_LOOK_MS).unref();
 }
 
 /** Whether the clean-up after an interrupt or an unforeseen failure is in progress, so that failures are only its consequences. */

@@ -55,6 +55,34 @@ async function until(holds) {
   }
 }
 
+/** A command that waits with what it started, as npm starts commands. */
+const WAIT = `
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { runCommand } from './command-line.mjs';
+import { onInterrupt } from './interrupt.mjs';
+
+await runCommand(async () => {
+  const child = spawn('sleep', ['600'], { detached: true });
+  const gone = new Promise((done) => child.on('exit', done));
+  onInterrupt(() => child.kill());
+  writeFileSync(process.env.FOLDER + '/pids', child.pid + ' ' + process.pid);
+  await gone;
+  return 0;
+});
+`;
+
+test('a command that npm runs takes down what it started when npm and its shell are gone', async (t) => {
+  const { file } = checkout(t, WAIT);
+  const script = `"${process.execPath}" "${file('scripts/install.mjs')}"; true`;
+  const env = { ...process.env, FOLDER: file('.'), npm_lifecycle_event: 'demo' };
+  const shell = spawn('sh', ['-c', script], { env, stdio: 'ignore' });
+  await until(() => existsSync(file('pids')));
+  shell.kill('SIGKILL');
+  const pids = readFileSync(file('pids'), 'utf8').split(' ');
+  await until(() => !pids.some(runs));
+});
+
 const runs = (pid) => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
 const FAIL = `

@@ -136,7 +136,9 @@ async function main() {
     console.log(
       `\n  Orrery        ${stack.url}\n  First-run admin secret   ${stack.secret}\n\n  Ctrl-C takes everything down.`,
     );
-    later.catch((error) => console.error(`\nThere are no FPGA boards: ${error.message}`));
+    later.catch((error) => {
+      if (!isInterrupted()) console.error(`\nFPGA boards or the built-in P4 switch are missing: ${error.message}`);
+    });
     const code = await stack.exited;
     throw new SetupError(
       `The server ended with ${code}, and the twin with it; its log is ${stack.logFile}.\nDeployments are kept: \`npm run demo\` starts them again.`,

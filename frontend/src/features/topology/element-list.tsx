@@ -33,8 +33,8 @@ export function rowsOf(scene: Scene, text: string): Row[] {
   const nodes = [...scene.nodes.values()];
   const joints = [...scene.joints.values()];
   const titleOf = (id: string) => scene.nodes.get(id)?.title ?? id;
-  const group = (title: string, items: Row[]) => {
-    if (items.length > 0) rows.push({ kind: 'group', title, count: items.length }, ...items);
+  const group = (title: string, items: Row[], count = items.length) => {
+    if (items.length > 0) rows.push({ kind: 'group', title, count }, ...items);
   };
   const servers: Row[] = [];
   for (const { id, title, chips, boards, kind } of nodes) {
@@ -61,7 +61,9 @@ export function rowsOf(scene: Scene, text: string): Row[] {
       if (node.kind !== kind || (!isFound && inside.length === 0)) return [];
       return [{ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 }, ...inside.map(chipRow)];
     });
-  group('Switches', withNfs('switch'));
+  const switches = withNfs('switch');
+  // Their NFs, which are listed with them, are no switches.
+  group('Switches', switches, switches.filter((row) => row.kind === 'item' && row.depth === 0).length);
   group('Hosts', withNfs('host'));
   group(
     'Links',

@@ -98,6 +98,8 @@ describe('buildScene', () => {
       'fabric',
       'mon.0',
     ]);
+    for (const text of ['', 'mon.0'])
+      expect(rowsOf(scene, text)).toContainEqual({ kind: 'group', title: 'Switches', count: 1 });
   });
 
   it('counts the cores without an instance', () => {

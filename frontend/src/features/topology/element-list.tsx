@@ -76,7 +76,7 @@ export function rowsOf(scene: Scene, text: string): Row[] {
 }
 
 function chipRow({ id, label, state }: Chip): Row {
-  const chain = id.slice(0, -label.length - 1);
+  const [chain] = id.split('.');
   return { kind: 'item', target: { kind: 'nf', id }, label, of: chain, depth: 1, state };
 }
 

@@ -78,7 +78,7 @@ describe('buildScene', () => {
     const onSwitch = (id: string) => ({ ...instance(id, 'fabric', 0), driver: 'switch' as const });
     const scene = buildScene(network(2, 1), [onSwitch('web.fw.0'), onSwitch('web.nat.0'), onSwitch('web.mon.0')]);
     const { w, h, chips } = scene.nodes.get('fabric')!;
-    expect(chips.map(({ label }) => label)).toEqual(['fw.0', 'mon.0', 'nat.0']);
+    expect(chips.map(({ label }) => label)).toEqual(['fw', 'mon', 'nat']);
     expect(h).toBeGreaterThan(buildScene(network(2, 1), []).nodes.get('fabric')!.h);
     for (const [i, chip] of chips.entries()) {
       for (const [x, y] of [
@@ -91,12 +91,16 @@ describe('buildScene', () => {
       for (const other of chips.slice(i + 1)) expect(overlap(chip, other)).toBe(false);
     }
     expect(nodeOf(scene, 'nf', 'web.fw.0')).toBe('fabric');
-    const rows = rowsOf(scene, '').map((row) => (row.kind === 'item' ? row.label : row.title));
-    const at = rows.indexOf('fabric');
-    expect(rows.slice(at, at + 4)).toEqual(['fabric', 'fw.0', 'mon.0', 'nat.0']);
+    const rows = rowsOf(scene, '').map((row) => (row.kind === 'item' ? [row.label, row.of] : [row.title]));
+    const at = rows.findIndex(([label]) => label === 'fabric');
+    expect(rows.slice(at + 1, at + 4)).toEqual([
+      ['fw', 'web'],
+      ['mon', 'web'],
+      ['nat', 'web'],
+    ]);
     expect(rowsOf(scene, 'mon.0').flatMap((row) => (row.kind === 'item' ? [row.label] : []))).toEqual([
       'fabric',
-      'mon.0',
+      'mon',
     ]);
     for (const text of ['', 'mon.0'])
       expect(rowsOf(scene, text)).toContainEqual({ kind: 'group', title: 'Switches', count: 1 });

@@ -200,7 +200,7 @@ function boardNode(
   };
 }
 
-/** A switch of at least that width, with the NFs that it runs below its name. */
+/** A switch of at least that width, with the NFs that it runs below its name, which theirs need not repeat. */
 function switchBox(
   least: number,
   instances: readonly NfInstance[],
@@ -215,7 +215,7 @@ function switchBox(
     .toSorted((a, b) => a.id.localeCompare(b.id))
     .map((instance, place) => ({
       id: instance.id,
-      label: chipLabel(instance.id),
+      label: instance.node_id,
       instance,
       state: stateOf(instance),
       x: ((place % perRow) - (perRow - 1) / 2) * step,

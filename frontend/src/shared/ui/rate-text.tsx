@@ -7,10 +7,12 @@ interface RateTextProps {
   readonly quantity: Quantity;
   readonly value: number | null | undefined;
   readonly stale?: boolean;
+  /** In a sentence, where a box of a fixed width would be a gap. */
+  readonly inText?: boolean;
 }
 
-/** A figure with its unit, in a box whose width the value never changes. */
-export function RateText({ quantity, value, stale = false }: RateTextProps) {
+/** A figure with its unit, in a box whose width the value never changes, unless it is in a sentence. */
+export function RateText({ quantity, value, stale = false, inText = false }: RateTextProps) {
   const shown = value === null || value === undefined ? { value: '–', unit: '' } : formatQuantity(quantity, value);
   return (
     <span
@@ -18,10 +20,10 @@ export function RateText({ quantity, value, stale = false }: RateTextProps) {
       data-stale={stale || undefined}
       title={stale ? 'stale: no newer value arrived' : undefined}
     >
-      <span className={classes.value} style={{ '--width': `${VALUE_WIDTH_CH}ch` } as CSSProperties}>
+      <span className={classes.value} style={{ '--width': inText ? '0' : `${VALUE_WIDTH_CH}ch` } as CSSProperties}>
         {shown.value}
       </span>
-      <span className={classes.unit} style={{ minWidth: `${UNIT_WIDTH_CH[quantity]}ch` }}>
+      <span className={classes.unit} style={{ minWidth: inText ? undefined : `${UNIT_WIDTH_CH[quantity]}ch` }}>
         {shown.unit}
       </span>
       {stale && <span className="sr-only">, stale</span>}
@@ -35,8 +37,11 @@ export function MeasuredText({ stale = false, ...rate }: RateTextProps) {
 }
 
 /** The latest value of a sample key; renders only when that key changes. */
-export function LiveRate({ sampleKey, quantity }: { readonly sampleKey: string; readonly quantity: Quantity }) {
+export function LiveRate({
+  sampleKey,
+  ...rate
+}: Omit<RateTextProps, 'value' | 'stale'> & { readonly sampleKey: string }) {
   const sample = useSample(sampleKey);
   const stale = useStale(sample?.received_ms);
-  return <RateText quantity={quantity} value={sample?.value} stale={stale} />;
+  return <RateText {...rate} value={sample?.value} stale={stale} />;
 }

@@ -94,8 +94,8 @@ function SwitchNfs({ id }: { readonly id: string }) {
           node_id,
           <span key={instance}>
             <Link to={chainPath(chain_id)}>{titleOf(chain_id)}</Link>:{' '}
-            <LiveRate sampleKey={sampleKey('instance', instance, 'pps')} quantity="pps" /> in,{' '}
-            <LiveRate sampleKey={sampleKey('instance', instance, 'drops_pps')} quantity="pps" /> dropped
+            <LiveRate sampleKey={sampleKey('instance', instance, 'pps')} quantity="pps" inText /> in,{' '}
+            <LiveRate sampleKey={sampleKey('instance', instance, 'drops_pps')} quantity="pps" inText /> dropped
           </span>,
         ])}
       />

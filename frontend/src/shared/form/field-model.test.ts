@@ -61,6 +61,16 @@ describe('formFields', () => {
     expect(field('mode')).toMatchObject({ options: [{ value: 'fast', title: 'Fast path' }, { value: 'slow' }] });
   });
 
+  it('names the drivers of switches as everywhere else', () => {
+    const [driver] = formFields({ properties: { driver: { enum: ['as-it-is', 'ovs', 'p4', 'bmv2'] } } });
+    expect(driver?.kind === 'choice' && driver.options.map(({ title }) => title)).toEqual([
+      'As it is',
+      'Open vSwitch',
+      'P4, built in',
+      'P4, BMv2',
+    ]);
+  });
+
   it('labels a property with its unit', () => {
     expect(titleOf('rate_bps')).toBe('Rate (bit/s)');
     expect(titleOf('default-action')).toBe('Default action');

@@ -1,3 +1,5 @@
+import { SWITCH_DRIVER_TITLES } from '@orrery/contract';
+
 /** What a form shows for one part of a JSON Schema (2020-12): the configuration of an NF, the body of a request. */
 export type FormField =
   | TextField
@@ -245,14 +247,14 @@ function choices(schema: Schema): ChoiceField['options'] | null {
   if (Array.isArray(schema.enum)) {
     const values = schema.enum.filter(plain);
     return values.length === schema.enum.length
-      ? values.map((value) => ({ value, title: titleOf(String(value)) }))
+      ? values.map((value) => ({ value, title: valueTitle(String(value)) }))
       : null;
   }
   const alternatives = Array.isArray(schema.oneOf) ? schema.oneOf : Array.isArray(schema.anyOf) ? schema.anyOf : null;
   if (!alternatives || alternatives.length === 0) return null;
   const options = alternatives.flatMap((each) =>
     isSchema(each) && plain(each.const)
-      ? [{ value: each.const, title: text(each.title, titleOf(String(each.const))) }]
+      ? [{ value: each.const, title: text(each.title, valueTitle(String(each.const))) }]
       : [],
   );
   return options.length === alternatives.length ? options : null;
@@ -266,6 +268,11 @@ const UNITS: Record<string, string> = {
   ms: 'ms',
   s: 's',
 };
+
+/** Values with names of their own: those of the drivers of switches. */
+const VALUE_TITLES: ReadonlyMap<string, string> = new Map(Object.entries(SWITCH_DRIVER_TITLES));
+
+const valueTitle = (value: string): string => VALUE_TITLES.get(value) ?? titleOf(value);
 
 /** Display form of an API unit: `pps` becomes "packets/s". */
 export const unitText = (unit: string): string => UNITS[unit] ?? unit;

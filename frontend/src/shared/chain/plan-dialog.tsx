@@ -1,10 +1,13 @@
 import { Button } from '@mantine/core';
 import type { Operation, Plan } from '@orrery/contract';
-import { type ReactNode, useState } from 'react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { call } from '../api/client.js';
 import type { CallInput } from '../api/routes.js';
 import { canMove, MovePreview, useRequestedPlan } from '../plan/move-plan.js';
 import { FormDialog } from '../ui/form-dialog.js';
-import { useChainActions } from './use-chain-actions.js';
+import { FormTrouble } from '../ui/form-trouble.js';
+import { CHANGED_BY_DEPLOYING } from './use-chain-actions.js';
 
 interface PlanDialogProps {
   readonly title: string;
@@ -14,7 +17,7 @@ interface PlanDialogProps {
   readonly confirm: string;
   /** Where the user says first what is to be planned: asks for the plan. */
   readonly ask?: { readonly label: string; readonly hint: string; readonly onAsk: () => void };
-  /** How the plan that is shown is deployed, if not as it is. Resolves to null where it was not. */
+  /** How the plan that is shown is deployed, if not as it is. Resolves to null where it was not and `trouble` says why. */
   readonly deploy?: (plan: Plan) => Promise<Operation | null>;
   readonly trouble?: ReactNode;
   /** Something that the user has typed is refused: nothing is planned or deployed until it is mended. */
@@ -25,7 +28,7 @@ interface PlanDialogProps {
   readonly onClose: () => void;
 }
 
-/** A change of what runs: shows its plan, and deploys that very plan on consent. */
+/** A change of what runs: shows its plan, and deploys that very plan on consent. One that is refused can be planned again. */
 export function PlanDialog({
   title,
   request,
@@ -39,31 +42,50 @@ export function PlanDialog({
   onClose,
 }: PlanDialogProps) {
   const query = useRequestedPlan(request);
-  const actions = useChainActions();
-  const [busy, setBusy] = useState(false);
-  const submit = async () => {
-    if (invalid) return;
-    if (request === null) return ask?.onAsk();
-    const [plan] = query.data ?? [];
-    if (!plan || !canMove(query)) return;
-    setBusy(true);
-    const operation = await (deploy ?? (({ id }) => actions.deploy({ plan_id: id })))(plan);
-    setBusy(false);
-    if (operation) onClose();
-    // Something else was deployed meanwhile, so that this plan is out of date.
-    else void query.refetch();
+  const queries = useQueryClient();
+  const deployment = useMutation({
+    mutationFn: deploy ?? deployAsItIs,
+    onSuccess: (operation) => operation && onClose(),
+    onSettled: () => {
+      for (const key of CHANGED_BY_DEPLOYING) void queries.invalidateQueries({ queryKey: [key] });
+    },
+  });
+  const again = () => {
+    deployment.reset();
+    void query.refetch();
   };
+  const submit = () => {
+    if (invalid) return;
+    if (request === null) {
+      deployment.reset();
+      return ask?.onAsk();
+    }
+    const [plan] = query.data ?? [];
+    if (plan && canMove(query)) deployment.mutate(plan);
+  };
+  const refusal = request === null ? null : deployment.error;
   return (
     <FormDialog
       size={760}
       title={title}
-      trouble={trouble}
+      trouble={refusal ? <FormTrouble error={refusal} shown={[]} /> : trouble}
       onClose={onClose}
-      onSubmit={() => void submit()}
+      onSubmit={submit}
       action={
-        <Button type="submit" loading={busy} disabled={invalid || (request !== null && !canMove(query))}>
-          {request === null && ask ? ask.label : confirm}
-        </Button>
+        refusal ? (
+          <Button key="again" onClick={again}>
+            Plan again
+          </Button>
+        ) : (
+          <Button
+            key="deploy"
+            type="submit"
+            loading={deployment.isPending}
+            disabled={invalid || (request !== null && !canMove(query))}
+          >
+            {request === null && ask ? ask.label : confirm}
+          </Button>
+        )
       }
     >
       {children}
@@ -73,3 +95,6 @@ export function PlanDialog({
     </FormDialog>
   );
 }
+
+const deployAsItIs = ({ id }: Plan): Promise<Operation> =>
+  call('createDeployment', { body: { plan_id: id } }, { idempotencyKey: crypto.randomUUID() });

@@ -1,15 +1,13 @@
 import { Button, Switch } from '@mantine/core';
 import { KeepFlows, type NfSplit, type Plan, type PlannedSplit } from '@orrery/contract';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, call, callFull } from '../api/client.js';
 import { PlanDialog } from '../chain/plan-dialog.js';
 import { planOptionsOf } from '../chain/plan-options.js';
-import { CHANGED_BY_DEPLOYING } from '../chain/use-chain-actions.js';
 import { quantityText } from '../format/quantity.js';
 import { shareOfHash } from '../plan/splits.js';
 import { FormTrouble } from '../ui/form-trouble.js';
-import { notifyError } from '../ui/notify.js';
 import { areLimits, KeepLimits, type LimitEntries } from './keep-limits.js';
 import { RangeEditor } from './range-editor.js';
 import { cutOf, evenly, rangesOf } from './range-edits.js';
@@ -42,7 +40,6 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
   const [conflict, setConflict] = useState(false);
   const [invalid, setInvalid] = useState(false);
   const read = useReadSplit(chain_id, node_id);
-  const queries = useQueryClient();
   const edit =
     <T,>(set: (value: T) => void) =>
     (value: T) => {
@@ -61,11 +58,9 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
         { ifMatch: read.data!.etag!, idempotencyKey: crypto.randomUUID() },
       );
     } catch (error) {
-      if (error instanceof ApiError && error.status === 412) setConflict(true);
-      else notifyError('Not deployed', error);
+      if (!(error instanceof ApiError) || error.status !== 412) throw error;
+      setConflict(true);
       return null;
-    } finally {
-      for (const key of CHANGED_BY_DEPLOYING) void queries.invalidateQueries({ queryKey: [key] });
     }
   };
   const startAnew = async () => {

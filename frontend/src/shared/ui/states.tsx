@@ -59,11 +59,14 @@ export function ErrorState({ error, retry, title }: ErrorStateProps) {
   );
 }
 
-/** The invalid fields; errors of the whole body, or equal to the message, are already shown. */
+/** The invalid fields; errors of the whole body, or equal to the message, are already shown, and so is that a plan is overtaken. */
 export function FieldErrors({ error }: { readonly error: unknown }) {
   const fields =
     error instanceof ApiError
-      ? error.errors.filter(({ pointer, detail }) => pointer !== '' && error.message !== `${pointer}: ${detail}`)
+      ? error.errors.filter(
+          ({ pointer, detail, code }) =>
+            pointer !== '' && code !== 'stale-plan' && error.message !== `${pointer}: ${detail}`,
+        )
       : [];
   if (fields.length === 0) return null;
   return (

@@ -50,22 +50,34 @@ const operation = (id: string, state: string, from: string, to: string, of = 'le
     drivers: [{ switch: of, from, to }],
   }) as unknown as Operation;
 
+const OVERTAKEN = {
+  type: 'about:blank',
+  title: 'Conflict',
+  status: 409,
+  detail: 'Something else was deployed meanwhile: plan again.',
+  errors: [{ pointer: '/plan_id', detail: 'was planned before something else was deployed', code: 'stale-plan' }],
+};
+
 interface Served {
   readonly operations?: readonly Operation[];
   readonly plan?: Plan;
   /** The plan in force, if there is one. */
   readonly base?: Plan;
+  /** Something else was deployed since the first plan was made. */
+  readonly isOvertaken?: boolean;
 }
 
 /** The bodies of what is posted, in order. */
 let posted: { path: string; body: unknown }[];
-function serve({ operations = [], plan = planOf(), base }: Served = {}): void {
+function serve({ operations = [], plan = planOf(), base, isOvertaken = false }: Served = {}): void {
   posted = [];
   const page = (items: readonly object[]) => Response.json({ items, total: items.length });
   vi.stubGlobal('fetch', async (url: URL, request: RequestInit) => {
     const path = url.pathname.split('/').at(-1)!;
     if (request.method === 'POST') {
       posted.push({ path, body: JSON.parse(String(request.body)) });
+      if (isOvertaken && path === 'deployments' && posted.filter((each) => each.path === 'plans').length === 1)
+        return Response.json(OVERTAKEN, { status: 409 });
       return path === 'plans'
         ? Response.json(plan, { status: 201 })
         : Response.json({ id: 'op-9', state: 'PROCESSING' }, { status: 202 });
@@ -80,17 +92,22 @@ function serve({ operations = [], plan = planOf(), base }: Served = {}): void {
 beforeEach(() => localStorage.clear());
 afterEach(() => vi.unstubAllGlobals());
 
+/** The switch runs another driver. */
+let becomes: (driver: 'ovs' | 'p4') => void;
 function show(role: Role = 'admin', driver: 'ovs' | 'p4' = 'ovs') {
   sessionStore.setState({ session: { token: 't', name: 'me', role, expires_ms: 9e15 } as Session, ended: null });
-  render(
+  const client = new QueryClient();
+  const view = (runs: 'ovs' | 'p4') => (
     <MantineProvider env="test">
       <MemoryRouter>
-        <QueryClientProvider client={new QueryClient()}>
-          <DriverChoice id="leaf-1" title="Leaf 1" driver={driver} />
+        <QueryClientProvider client={client}>
+          <DriverChoice id="leaf-1" title="Leaf 1" driver={runs} />
         </QueryClientProvider>
       </MemoryRouter>
-    </MantineProvider>,
+    </MantineProvider>
   );
+  const { rerender } = render(view(driver));
+  becomes = (runs) => rerender(view(runs));
   return screen.getByRole('combobox', { name: 'Driver of Leaf 1' }) as HTMLInputElement;
 }
 
@@ -150,6 +167,21 @@ describe('the driver of a switch', () => {
     expect(posted[0]!.body).toEqual({ switch_drivers: [{ switch: 'leaf-1', driver: 'ovs' }] });
     await userEvent.click(within(dialog).getByRole('button', { name: 'Undo' }));
     await waitFor(() => expect(posted.at(-1)).toEqual({ path: 'deployments', body: { plan_id: 'pn-2' } }));
+  });
+
+  it('is planned again where somebody else has undone the change at the same time', async () => {
+    serve({ operations: [operation('op-2', 'COMPLETED', 'ovs', 'p4')], isOvertaken: true });
+    show('admin', 'p4');
+    await userEvent.click(await screen.findByRole('button', { name: 'Undo' }));
+    const dialog = await dialogOf('Undo: change Leaf 1 back to Open vSwitch');
+    await within(dialog).findByText('Change driver: leaf-1 changes');
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Undo' }));
+    expect((await within(dialog).findByRole('alert')).textContent).toBe(OVERTAKEN.detail);
+    becomes('ovs');
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Plan again' }));
+    await within(dialog).findByRole('button', { name: 'Undo' });
+    expect(within(dialog).queryByRole('alert')).toBeNull();
+    expect(posted.map(({ path }) => path)).toEqual(['plans', 'deployments', 'plans']);
   });
 
   it.each([

@@ -42,7 +42,7 @@ export function SwitchDetail({ node, status, scene, onSelect }: SwitchDetailProp
           [
             'Driver',
             defined?.origin === 'twin' ? (
-              <DriverChoice key={defined.driver} id={node.id} title={node.title} driver={defined.driver} />
+              <DriverChoice key="driver" id={node.id} title={node.title} driver={defined.driver} />
             ) : (
               node.subtitle
             ),

@@ -1,4 +1,6 @@
 import type { BoardNode, Instance, ServerNode } from '@orrery/contract';
+import { useAccelerators } from '../../shared/api/queries.js';
+import { awayWord } from '../../shared/format/board-state.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { coresText } from '../../shared/plan/plan-text.js';
 import { EmulatedMark, emulatedOutline } from '../../shared/ui/emulated-mark.js';
@@ -93,6 +95,8 @@ function Board({
   ...chips
 }: ChipProps & { readonly board: BoardNode; readonly instances: readonly Instance[] }) {
   const emulated = board.origin === 'twin' ? emulatedOutline : '';
+  const now = useAccelerators().data?.find(({ id }) => id === board.id);
+  const away = now ? awayWord(now) : null;
   return (
     <div className={`${classes.board} ${emulated}`} data-origin={board.origin}>
       <div className={classes.boardHead}>
@@ -106,9 +110,13 @@ function Board({
         {[...Array(board.slots).keys()].map((slot) => {
           const used = instances.filter((each) => each.board?.slot === slot);
           return (
-            <li key={slot} data-used={used.length > 0 || undefined}>
+            <li
+              key={slot}
+              data-used={used.length > 0 || undefined}
+              title={away === null ? undefined : (now?.detail ?? undefined)}
+            >
               slot {slot}
-              {used.length === 0 ? ': free' : ''}
+              {used.length === 0 && (away === null ? ': free' : `: board ${away}`)}
               {used.map((instance) => (
                 <InstanceChip key={instance.id} instance={instance} {...chips} />
               ))}

@@ -72,6 +72,13 @@ describe('Boards', () => {
     expect(screen.queryByText('operating')).toBeNull();
   });
 
+  it('says why a slot of a board that is being built cannot be programmed', () => {
+    show('operator', { ...board, state: 'starting', detail: 'being built: 13 of 25' });
+    const program = screen.getByRole<HTMLButtonElement>('button', { name: 'Program slot 1 of Board 1' });
+    expect(program.disabled).toBe(true);
+    expect(program.closest('[title]')?.getAttribute('title')).toBe('Board 1 is starting: being built: 13 of 25');
+  });
+
   it('leads from a slot to the chain that it serves, unless that is deleted', async () => {
     const chain = { id: 'ch-1', draft: { title: 'Web guard' } };
     vi.mocked(callFull).mockResolvedValueOnce({ data: { items: [chain], total: 1 }, next: null } as never);

@@ -4,6 +4,7 @@ import { IconCpu2 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { attachmentText } from '../../shared/format/attachment.js';
+import { isSeen } from '../../shared/format/board-state.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { resourcesText } from '../../shared/format/resources.js';
 import { durationText } from '../../shared/format/time.js';
@@ -16,7 +17,7 @@ import classes from './accelerators.module.css';
 import { isEmulated, LoadText, Slowdown } from './board-figures.js';
 import type { MoveStart } from './move-draft.js';
 import type { BoardNf } from './nfs.js';
-import { isSeen, SlotTable } from './slot-table.js';
+import { SlotTable } from './slot-table.js';
 
 interface BoardsProps {
   readonly boards: readonly Accelerator[];

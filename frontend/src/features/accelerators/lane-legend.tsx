@@ -9,6 +9,7 @@ const STATES: readonly LaneState[] = [
   'active',
   'faulty',
   'absent',
+  'starting',
   'unknown',
 ];
 

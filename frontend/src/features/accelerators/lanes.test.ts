@@ -63,6 +63,16 @@ describe('foldLanes', () => {
     ]);
   });
 
+  it('shows every slot as starting, not absent, while its board is being built or started', () => {
+    const starting = { ...idle, state: 'starting' as const };
+    const log: LaneEvent[] = [boardEvent(2000, 'board-1', 'absent')];
+    expect(told(foldLanes([starting], 9000, log, 0)[0]?.phases)).toEqual([
+      ['absent', 2000, 9000],
+      ['starting', 9000, null],
+    ]);
+    expect(told(foldLanes([starting], 9000, [], 100)[0]?.phases)).toEqual([['starting', 100, null]]);
+  });
+
   it('knows nothing of the time in which the server was away', () => {
     const log = [slot(1000, 'active', nat), returnedEvent(6000, 3000), slot(6500, 'active', nat)];
     expect(told(foldLanes([active], 6600, log, 0)[0]?.phases)).toEqual([

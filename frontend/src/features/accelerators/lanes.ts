@@ -1,8 +1,9 @@
 import type { Accelerator, Event, EventOf, LoadKind, NfRef, Reconfiguration, SlotState } from '@orrery/contract';
 import { chainNameOf } from '../../shared/api/chains.js';
+import { isAway } from '../../shared/format/board-state.js';
 import { compareEventIds } from '../../shared/stream/event-id.js';
 
-export type LaneState = SlotState | 'absent';
+export type LaneState = SlotState | 'absent' | 'starting';
 
 /** A period in which a slot did one thing for one NF. */
 export interface Phase {
@@ -49,19 +50,24 @@ function whatOfEvent({ data }: EventOf<'slot.state'>): What {
   return { state, module, nf, chain: chainNameOf(instance_id ?? ''), load };
 }
 
-/** Whether the board can do nothing now. */
-export const isAway = ({ state }: { readonly state: Accelerator['state'] }) =>
-  state === 'absent' || state === 'failed' || state === 'starting';
 const NOTHING = { module: null, nf: null, chain: null, load: null };
 const ABSENT: What = { state: 'absent', ...NOTHING };
+const STARTING: What = { state: 'starting', ...NOTHING };
 const UNKNOWN: What = { state: 'unknown', ...NOTHING };
+
+/** What all slots of a board do that is away; null: it is not. */
+function whatOfAway(board: { readonly state: Accelerator['state'] }): What | null {
+  if (!isAway(board)) return null;
+  return board.state === 'starting' ? STARTING : ABSENT;
+}
 
 /** An empty slot serves no NF yet, even if one is about to use it. */
 function whatOfSlot(
   board: Accelerator,
   { state, module, instance_id, chain_id, node_id, load }: Accelerator['slots'][number],
 ): What {
-  if (isAway(board)) return ABSENT;
+  const away = whatOfAway(board);
+  if (away) return away;
   const nf = state === 'empty' ? null : nfOf(chain_id, node_id);
   return { state, module, nf, chain: chainNameOf(instance_id ?? ''), load: load?.kind ?? null };
 }
@@ -73,27 +79,27 @@ function same(a: What, b: What): boolean {
 }
 
 /**
- * The phases of one slot according to the log. While its board is away, the slot is absent, whatever it did before. After
+ * The phases of one slot according to the log. While its board is away, so is the slot, whatever it did before. After
  * the server stops, the state is unknown until the next server reports it.
  */
 function changesOf(events: readonly LaneEvent[], board: string, slot: number): Change[] {
   const changes: Change[] = [];
   let own = UNKNOWN;
-  let away = false;
+  let away: What | null = null;
   for (const event of events) {
     if (event.type === 'server.returned') {
       own = UNKNOWN;
-      away = false;
+      away = null;
       const since_ms = event.data.away_since_ms;
       const last_ms = changes.at(-1)?.t_ms;
       if (last_ms !== undefined) changes.push({ t_ms: Math.max(since_ms, last_ms), what: UNKNOWN });
       continue;
     }
     if (event.data.board !== board) continue;
-    if (event.type === 'board.state') away = isAway(event.data);
+    if (event.type === 'board.state') away = whatOfAway(event.data);
     else if (event.data.slot === slot) own = whatOfEvent(event);
     else continue;
-    changes.push({ t_ms: event.t_ms, what: away ? ABSENT : own });
+    changes.push({ t_ms: event.t_ms, what: away ?? own });
   }
   return changes;
 }
@@ -168,6 +174,7 @@ const WORDS: Record<LaneState, string> = {
   faulty: 'faulty',
   unknown: 'unknown',
   absent: 'board absent',
+  starting: 'board starting',
 };
 
 export function laneWord(state: LaneState): string {

@@ -3,15 +3,17 @@ import type { Accelerator } from '@orrery/contract';
 import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 import { type ChainTitle, useChainTitle } from '../../shared/api/chains.js';
 import { useMay } from '../../shared/api/session.js';
+import { awayWord, isSeen } from '../../shared/format/board-state.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { LiveRate } from '../../shared/ui/rate-text.js';
+import { Reason } from '../../shared/ui/reason.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './accelerators.module.css';
 import { ChainLink } from './chain-link.js';
-import { isAway, laneWord } from './lanes.js';
+import { laneWord } from './lanes.js';
 import type { MoveStart } from './move-draft.js';
 import type { BoardNf } from './nfs.js';
 import { ReserveButton } from './reserve-button.js';
@@ -23,11 +25,6 @@ interface SlotTableProps {
   readonly nfs: readonly BoardNf[];
   /** A manual move that the operator starts: of an NF, or to a slot. */
   readonly onMove: (start: MoveStart) => void;
-}
-
-/** Whether the agent reports the board; otherwise the state of the board says more than those of its slots. */
-export function isSeen({ state, slots }: Accelerator): boolean {
-  return state === 'absent' || state === 'starting' || !slots.every((slot) => slot.state === 'unknown');
 }
 
 const keyOf = (board: Accelerator, { slot }: Slot, metric: SampleMetric<'slot'>) =>
@@ -143,31 +140,50 @@ export function SlotTable({ board, nfs, onMove }: SlotTableProps) {
   );
 }
 
+/** Why nothing can be done with a slot. */
+function whyBusy(board: Accelerator, { slot, state }: Slot): string | null {
+  if (!isSeen(board)) return `Its agent tells nothing of ${board.title}`;
+  const isMoving = ['quiescing', 'loading', 'configuring'].includes(state);
+  return isMoving ? `Slot ${slot} is ${laneWord(state)}` : null;
+}
+
+/** Why nothing can be loaded into a slot. */
+function whyNoLoad(board: Accelerator, slot: Slot): string | null {
+  const away = awayWord(board);
+  if (away === null || away === 'unknown') return whyBusy(board, slot);
+  return [`${board.title} is ${away}`, board.detail].filter(Boolean).join(': ');
+}
+
 function SlotActions({ board, slot, nfs, onMove }: SlotTableProps & { readonly slot: Slot }) {
-  const moving = ['quiescing', 'loading', 'configuring'].includes(slot.state);
+  const noDrain = whyBusy(board, slot);
+  const noLoad = whyNoLoad(board, slot);
   const nf = nfs.find((each) => each.slot?.board === board.id && each.slot.slot === slot.slot);
   return (
     <span>
       {nf && (
+        <Reason of={noDrain}>
+          <Button
+            variant="default"
+            size="compact-xs"
+            disabled={noDrain !== null}
+            aria-label={`Drain slot ${slot.slot} of ${board.title}: move ${nf.id} to software`}
+            onClick={() => onMove({ to: 'software', nf })}
+          >
+            Drain
+          </Button>
+        </Reason>
+      )}
+      <Reason of={noLoad}>
         <Button
           variant="default"
           size="compact-xs"
-          disabled={moving || !isSeen(board)}
-          aria-label={`Drain slot ${slot.slot} of ${board.title}: move ${nf.id} to software`}
-          onClick={() => onMove({ to: 'software', nf })}
+          disabled={noLoad !== null}
+          aria-label={`Program slot ${slot.slot} of ${board.title}`}
+          onClick={() => onMove({ to: 'board', slot: { board: board.id, slot: slot.slot }, nf: '' })}
         >
-          Drain
+          Program
         </Button>
-      )}
-      <Button
-        variant="default"
-        size="compact-xs"
-        disabled={moving || !isSeen(board) || isAway(board)}
-        aria-label={`Program slot ${slot.slot} of ${board.title}`}
-        onClick={() => onMove({ to: 'board', slot: { board: board.id, slot: slot.slot }, nf: '' })}
-      >
-        Program
-      </Button>
+      </Reason>
       <ReserveButton board={board} slot={slot} />
     </span>
   );

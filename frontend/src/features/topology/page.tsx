@@ -114,7 +114,7 @@ export function Component() {
             key={`${selected.kind} ${selected.id}`}
             target={selected}
             scene={scene}
-            nodes={nodes.data ?? []}
+            nodes={nodes.isPending ? null : (nodes.data ?? [])}
             plans={plans}
             isPending={[instances, accelerators, deployments, running].some(({ isPending }) => isPending)}
             onSelect={select}

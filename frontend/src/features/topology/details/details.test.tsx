@@ -1,8 +1,10 @@
 import { MantineProvider } from '@mantine/core';
 import type { Infrastructure } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { buildScene } from '../model.js';
+import { serverNode } from '../testing/server-node.js';
 import { Details } from './details.js';
 
 const EMPTY = { name: 'lab', servers: [], switches: [], hosts: [], boards: [], links: [] };
@@ -26,4 +28,28 @@ it('says that an element does not exist only once it is known what runs', () => 
   rerender(view(false));
   expect(screen.getByText(/does not exist/)).toBeTruthy();
   expect(screen.getByText(/No such mirror, merge, split or queue/)).toBeTruthy();
+});
+
+it('tells nothing of an agent until it is known', () => {
+  const network = { ...EMPTY, servers: [serverNode('server-1')] } as unknown as Infrastructure;
+  const of = (nodes: [] | null) => (
+    <MantineProvider env="test">
+      <QueryClientProvider client={new QueryClient()}>
+        <Details
+          target={{ kind: 'node', id: 'server-1' }}
+          scene={buildScene(network, [])}
+          nodes={nodes}
+          plans={[]}
+          isPending={false}
+          onSelect={() => undefined}
+        />
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+  const { rerender } = render(of(null));
+  expect(screen.getByRole('status', { name: 'Loading' })).toBeTruthy();
+  expect(screen.queryByText('never')).toBeNull();
+  rerender(of([]));
+  expect(screen.queryByRole('status', { name: 'Loading' })).toBeNull();
+  expect(screen.getByText('never')).toBeTruthy();
 });

@@ -15,7 +15,8 @@ import { SwitchDetail } from './switch-detail.js';
 interface DetailsProps {
   readonly target: Target;
   readonly scene: Scene;
-  readonly nodes: readonly NodeStatus[];
+  /** Null: still being read. */
+  readonly nodes: readonly NodeStatus[] | null;
   /** Those by which chains run. */
   readonly plans: readonly Plan[];
   /** What runs is still being read. */
@@ -31,7 +32,7 @@ export function Details({ target, scene, nodes, plans, isPending, onSelect }: De
   const chip = target.kind === 'nf' ? chipOf(scene, target.id) : undefined;
   const board = target.kind === 'board' ? boardOf(scene, target.id) : undefined;
   const joint = target.kind === 'joint' ? scene.joints.get(target.id) : undefined;
-  const status = nodes.find(({ id }) => id === node?.id);
+  const status = nodes?.find(({ id }) => id === node?.id);
   const title = node?.title ?? board?.title ?? target.id;
   return (
     <DetailPanel title={<BrokenName name={title} />} label={`Details of ${title}`} onClose={close}>
@@ -45,6 +46,8 @@ export function Details({ target, scene, nodes, plans, isPending, onSelect }: De
         <BoardDetail board={board} />
       ) : node?.kind === 'board' ? (
         <BoardDetail board={node.boards[0]!} />
+      ) : nodes === null && (node?.kind === 'server' || node?.kind === 'switch') ? (
+        <LoadingRows rows={8} />
       ) : node?.kind === 'server' ? (
         <ServerDetail node={node} status={status} scene={scene} onSelect={onSelect} />
       ) : node?.kind === 'switch' ? (

@@ -59,11 +59,12 @@ const RULES: SwitchRuleState[] = ENTRIES.map(({ rule_id, chain_id, kind, packets
   bytes,
   latency: { packets: i === 0 ? 100 : 99, p50_us: 40 + i, p99_us: 320 + i },
 }));
+let rules = RULES;
 let switches: SwitchState[] = [];
 const asked = vi.fn();
 const listed = (name: string, query: { rule_id?: string }): readonly unknown[] => {
   if (name === 'listSwitches') return switches;
-  if (name === 'listSwitchRules') return RULES;
+  if (name === 'listSwitchRules') return rules;
   if (name === 'listSwitchEntries') return ENTRIES.filter(({ rule_id }) => !query.rule_id || rule_id === query.rule_id);
   return [];
 };
@@ -146,6 +147,7 @@ describe('Switches', () => {
     const cells = [...other!.querySelectorAll('td')].map(({ textContent }) => textContent ?? '');
     expect(cells.filter((text) => text.startsWith('41'))).toHaveLength(1);
     expect(cells.filter((text) => text.startsWith('321'))).toEqual([]);
+    expect(within(other!).getByTitle('99 stamped packets came back in the last 10 s: 100 are needed')).toBeTruthy();
     const stale = () => [...row!.querySelectorAll('[data-stale]')].map(({ textContent }) => textContent);
     const before = streamStore.getState();
     expect(stale()).toEqual([]);
@@ -158,6 +160,22 @@ describe('Switches', () => {
       expect(installed.className).toBe('muted');
     } finally {
       act(() => streamStore.setState(before));
+    }
+  });
+
+  it.each([
+    ['ovs', 'classify', 'Not measured by Open vSwitch'],
+    ['p4', 'classify', 'No stamped packet came back in the last 10 s'],
+    ['p4', 'return', 'Measured of classes only: rules for classification'],
+  ] as const)('says why %s shows no latency of a rule of the kind %s', async (driver, kind, why) => {
+    rules = [{ ...RULES[0]!, kind, latency: undefined }];
+    try {
+      const description = { ...state('leaf-1').description!, driver };
+      await show([state('leaf-1', { description })]);
+      const table = await screen.findByRole('table', { name: 'Rules of leaf-1' });
+      expect(within(table).getAllByTitle(why)).toHaveLength(2);
+    } finally {
+      rules = RULES;
     }
   });
 

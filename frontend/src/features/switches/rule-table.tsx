@@ -18,7 +18,18 @@ import { kindText } from './rule-text.js';
 /** Of fewer packets it is the slowest of them. */
 const LEAST_FOR_P99 = 100;
 
-function ruleColumns(switchId: string, titleOf: ChainTitle): readonly Column<SwitchRuleState>[] {
+/** Why a latency is not shown; `least`: stamped packets of which it can be told. */
+function whyNoLatency({ kind, latency }: SwitchRuleState, driver: string | undefined, least: number): string {
+  if (latency) return `${latency.packets} stamped packets came back in the last 10 s: ${least} are needed`;
+  if (kind !== 'classify') return 'Measured of classes only: rules for classification';
+  return driver === 'ovs' ? 'Not measured by Open vSwitch' : 'No stamped packet came back in the last 10 s';
+}
+
+function ruleColumns(
+  switchId: string,
+  driver: string | undefined,
+  titleOf: ChainTitle,
+): readonly Column<SwitchRuleState>[] {
   const rate = (metric: 'pps' | 'bps', title: string) =>
     liveColumn<SwitchRuleState>({
       id: metric,
@@ -31,8 +42,14 @@ function ruleColumns(switchId: string, titleOf: ChainTitle): readonly Column<Swi
     title,
     hint: `From a P4 switch into the chain and back to it: one packet in 16, last 10 s, exact to half an octave; 23 us is also less, 0.74 s also more${least > 1 ? `; from ${least} such packets on` : ''}`,
     number: true,
-    cell: ({ latency: found }) =>
-      found && found.packets >= least ? <MeasuredText quantity="us" value={found[figure]} /> : '–',
+    cell: (rule) =>
+      rule.latency && rule.latency.packets >= least ? (
+        <MeasuredText quantity="us" value={rule.latency[figure]} />
+      ) : (
+        <span className="muted" title={whyNoLatency(rule, driver, least)}>
+          –
+        </span>
+      ),
   });
   return [
     { id: 'rule', title: 'Rule', value: ({ rule_id }) => rule_id },
@@ -55,17 +72,19 @@ function ruleColumns(switchId: string, titleOf: ChainTitle): readonly Column<Swi
 
 interface RuleTableProps {
   readonly switchId: string;
+  /** Undefined: not known yet. */
+  readonly driver: string | undefined;
   /** Shows the entries of a rule. */
   readonly onSelect: (ruleId: string) => void;
 }
 
 /** The rules of chains at a switch, with their traffic. */
-export function RuleTable({ switchId, onSelect }: RuleTableProps) {
+export function RuleTable({ switchId, driver, onSelect }: RuleTableProps) {
   const query = useSwitchRules(switchId);
   useWantSamples([samplePrefix('rule')]);
   const titleOf = useChainTitle();
   const settings = useLocalSettings();
-  const columns = useMemo(() => ruleColumns(switchId, titleOf), [switchId, titleOf]);
+  const columns = useMemo(() => ruleColumns(switchId, driver, titleOf), [switchId, driver, titleOf]);
   return (
     <DataTable
       label={`Rules of ${switchId}`}

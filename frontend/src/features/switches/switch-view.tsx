@@ -19,7 +19,13 @@ export function SwitchView({ state }: { readonly state: SwitchState }) {
       ? {
           rules: {
             title: 'Rules',
-            view: <RuleTable switchId={state.id} onSelect={(rule) => setParams({ rule, view: 'entries' })} />,
+            view: (
+              <RuleTable
+                switchId={state.id}
+                driver={state.description?.driver}
+                onSelect={(rule) => setParams({ rule, view: 'entries' })}
+              />
+            ),
           },
           entries: { title: 'Entries', view: <EntryTable switchId={state.id} /> },
         }

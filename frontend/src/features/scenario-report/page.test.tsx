@@ -83,6 +83,21 @@ it('shows the plots, the steps and the command that repeats the run', async () =
     expect(screen.getByRole('button', { name })).toBeTruthy();
 });
 
+it('leaves out what a step was doing once it is done, and keeps what it found', async () => {
+  const step = { state: 'done', started_ms: 0, ended_ms: 5000 } as const;
+  show({
+    ...report,
+    steps: [
+      { ...step, title: 'Send', progress: 1, detail: 'sending probes' },
+      { ...step, title: 'Trace', progress: null, detail: 'left out: no BMv2' },
+      { ...step, title: 'Wait', state: 'failed', progress: 0.5, detail: 'waiting for leaf-1' },
+    ],
+  });
+  expect(await screen.findByText(/left out: no BMv2/)).toBeTruthy();
+  expect(screen.getByText(/waiting for leaf-1/)).toBeTruthy();
+  expect(screen.queryByText(/sending probes/)).toBeNull();
+});
+
 it('says why a run has no figures', async () => {
   show({ ...report, state: 'failed', detail: 'no board', figures: [], plots: [] });
   expect(await screen.findByText('No figures')).toBeTruthy();

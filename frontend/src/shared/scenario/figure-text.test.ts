@@ -8,6 +8,8 @@ describe('figures of a run', () => {
     [898, 'Mbit/s', '898 Mbit/s'],
     [null, 's', '–'],
     [0, '', '0'],
+    [1, 'ratio', '1'],
+    [4, 'count', '4'],
   ])('tells %s %s as %s', (value, unit, text) => expect(figureText(value, unit)).toBe(text));
 
   it.each([
@@ -24,6 +26,8 @@ describe('figures of a run', () => {
     [{ least: null, most: 7 }, 'at most 7 s'],
     [{ least: 2, most: null }, 'at least 2 s'],
     [{ least: 0.9, most: 1.1 }, '0.9 to 1.1 s'],
+    [{ least: 2, most: 2 }, '2 s'],
+    [{ least: 0, most: 0 }, '0 s'],
   ])('with the bar %j must be %s', (bar, text) => expect(barText({ bar, unit: 's' })).toBe(text));
 
   it('say what is modelled', () => {

@@ -1,11 +1,14 @@
 import type { ScenarioFigure } from '@orrery/contract';
 import { countText } from '../format/number.js';
 
+/** Of numbers that say what they are by their name. */
+const UNSAID: ReadonlySet<string> = new Set(['ratio', 'count']);
+
 /** A figure with three significant digits, as published tables have them, and its unit. */
 export function figureText(value: number | null, unit: string): string {
   if (value === null) return '–';
   const digits = Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(3));
-  return `${countText(digits)}${unit && ` ${unit}`}`;
+  return `${countText(digits)}${unit && !UNSAID.has(unit) ? ` ${unit}` : ''}`;
 }
 
 /** `1.04×`: result here relative to the published one. */
@@ -15,11 +18,12 @@ export function ratioText({ published, here }: Pick<ScenarioFigure, 'published' 
   return ratio !== 0 && ratio < 0.01 ? '< 0.01×' : `${Number(ratio.toPrecision(3))}×`;
 }
 
-/** `0.9 to 1.1`, `at most 7 s`; empty without a bar. */
+/** `0.9 to 1.1`, `at most 7 s`, `2 NFs` where it must be just that; empty without a bar. */
 export function barText({ bar, unit }: Pick<ScenarioFigure, 'bar' | 'unit'>): string {
   if (!bar) return '';
   const { least, most } = bar;
   if (least === null) return most === null ? '' : `at most ${figureText(most, unit)}`;
+  if (least === most) return figureText(least, unit);
   return most === null
     ? `at least ${figureText(least, unit)}`
     : `${figureText(least, '')} to ${figureText(most, unit)}`;

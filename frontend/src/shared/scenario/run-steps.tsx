@@ -6,8 +6,9 @@ import classes from './run-steps.module.css';
 
 type Step = ScenarioRun['steps'][number];
 
-/** Detail of a step, with its progress if known. */
+/** Detail of a step, with its progress if known. What had a progress is over with the step: `sending probes`. */
 function detailOf({ state, detail, progress }: Step): string {
+  if (state === 'done' && progress !== null) return '';
   const share = state === 'running' && progress !== null ? `${Math.round(progress * 100)} %` : '';
   return [detail, share].filter(Boolean).join(', ');
 }

@@ -72,6 +72,19 @@ it('shows the progress of a wait until it ends', async () => {
   expect(told.at(-1)).toBe(1);
 });
 
+it('ends the progress of what a step did with what it tells next', async () => {
+  const { seen } = await take([
+    {
+      title: 'a',
+      run: async (stage) => {
+        stage.note('sending', 1);
+        stage.note('400 arrived');
+      },
+    },
+  ]);
+  expect(seen.at(-1)!.steps[0]).toMatchObject({ state: 'done', detail: '400 arrived', progress: null });
+});
+
 it.each([0, 1, 2])('stops immediately in step %i, and runs no later step', async (at) => {
   const abort = new AbortController();
   const ran: number[] = [];

@@ -31,7 +31,7 @@ export async function perform(
     api,
     signal,
     started_ms: first.started_ms,
-    note: (detail, progress) => mark(indexNow(run), { detail, ...(progress === undefined ? {} : { progress }) }),
+    note: (detail, progress) => mark(indexNow(run), { detail, progress: progress ?? null }),
     figure: (figure) => change({ figures: [...run.figures, judged(ScenarioFigure.parse(figure))] }),
     plot: (plot) => change({ plots: [...run.plots, plot] }),
     make: async (kind, request) => {

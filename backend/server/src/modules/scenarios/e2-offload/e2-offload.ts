@@ -1,4 +1,4 @@
-import { Name, nfInstances, type Plan, SwitchNode, sampleKey } from '@orrery/contract';
+import { Name, nfInstances, type Plan, SWITCH_DRIVER_TITLES, SwitchNode, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
@@ -196,6 +196,7 @@ async function withDriver(stage: Stage, id: string, driver: Parameters['driver']
   await stage.make('switch-drivers', { [id]: now });
   stage.note(`${id} changes its driver`);
   await changeDrivers(stage.api, { [id]: driver }, patiently(stage));
+  stage.note(`${id} runs ${SWITCH_DRIVER_TITLES[driver]}`);
 }
 
 /** Resolves when the switch holds what is planned, with the numbers of entries. */

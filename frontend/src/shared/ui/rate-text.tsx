@@ -23,9 +23,11 @@ export function RateText({ quantity, value, stale = false, inText = false }: Rat
       <span className={classes.value} style={{ '--width': inText ? '0' : `${VALUE_WIDTH_CH}ch` } as CSSProperties}>
         {shown.value}
       </span>
-      <span className={classes.unit} style={{ minWidth: inText ? undefined : `${UNIT_WIDTH_CH[quantity]}ch` }}>
-        {shown.unit}
-      </span>
+      {(shown.unit !== '' || !inText) && (
+        <span className={classes.unit} style={{ minWidth: inText ? undefined : `${UNIT_WIDTH_CH[quantity]}ch` }}>
+          {shown.unit}
+        </span>
+      )}
       {stale && <span className="sr-only">, stale</span>}
     </span>
   );

@@ -110,7 +110,9 @@ async function over(stage: Stage, memory: Memory, driver: Driver, parameters: Pa
   const drivers = Object.fromEntries(switches.map((id) => [id, driver]));
   stage.note('the switches change their driver');
   await changeDrivers(stage.api, drivers, patiently(stage));
-  memory.observations.push(await observe(stage, memory, driver, switches, parameters));
+  const observed = await observe(stage, memory, driver, switches, parameters);
+  memory.observations.push(observed);
+  stage.note(`${observed.sent} frames sent, ${observed.arrived.length} arrived`);
 }
 
 async function observe(

@@ -161,7 +161,7 @@ function compare(stage: Stage, { observations, leftOut }: Memory, { frames }: Pa
     figure(`${each.driver}: frames that arrive`, 'frames', each.arrived.length, exactly(frames));
     figure(`${each.driver}: packets counted by rules`, 'packets', rules.packets);
     figure(`${each.driver}: bytes counted by rules`, 'bytes', rules.bytes);
-    figure(`${each.driver}: packets counted by NFs`, 'packets', total(each.nfs).packets);
+    figure(`${each.driver}: packets counted by NFs, in and out`, 'packets', total(each.nfs).packets);
     if (each === first) continue;
     const apart = countersApart(first, each);
     figure(`${each.driver}: frames unlike those of ${first.driver}`, 'frames', framesApart(first, each), exactly(0));

@@ -31,6 +31,17 @@ describe('an upload', () => {
     expect(checkP4Program(read(name))).not.toHaveProperty('errors');
   });
 
+  it('says what was given in place of BMv2 JSON or P4Info', () => {
+    const source = readFileSync(new URL('ipv4-router.p4', EXAMPLES), 'utf8');
+    const errorsOf = (more: object) => checkP4Program({ ...ROUTER, ...more });
+    const told = (pointer: string, detail: string) => ({ errors: [expect.objectContaining({ pointer, detail })] });
+    const compile = 'is P4 source; compile it, e.g. by p4c';
+    expect(errorsOf({ p4info: ROUTER.bmv2_json })).toEqual(told('/p4info', 'is the BMv2 JSON of p4c, not P4Info'));
+    expect(errorsOf({ p4info: source })).toEqual(told('/p4info', `${compile}, and give its P4Info here`));
+    expect(errorsOf({ bmv2_json: source })).toEqual(told('/bmv2_json', `${compile}, and give its BMv2 JSON here`));
+    expect(errorsOf({ p4info: '[]' })).toEqual(told('/p4info', expect.not.stringContaining('P4 source')));
+  });
+
   it('takes what p4c leaves out: hidden tables with their actions of P4Info, unused ones of the JSON', () => {
     const json = JSON.parse(FLOWS.bmv2_json);
     const { tables } = json.pipelines[0];

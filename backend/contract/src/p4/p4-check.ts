@@ -36,6 +36,12 @@ const Bmv2 = z.looseObject({
 });
 type Bmv2 = z.infer<typeof Bmv2>;
 
+const P4_SOURCE = 'is P4 source; compile it, e.g. by p4c';
+
+/** Asked of what cannot be read otherwise. */
+const isP4Source = (text: string): boolean =>
+  /^[ \t]*(?:#[ \t]*include\b|(?:control|parser|header|struct|typedef|const|extern|package)[ \t]+[\w<])/m.test(text);
+
 /** The content of a program, or what is wrong with JSON, P4Info, or both beside each other. */
 export function checkP4Program({
   bmv2_json,
@@ -51,7 +57,8 @@ export function checkP4Program({
   try {
     info = readUploadedP4Info(p4info);
   } catch (error) {
-    errors.push({ pointer: '/p4info', detail: (error as Error).message, code: 'bad-p4info' });
+    const detail = mistakenForP4Info(p4info) ?? (error as Error).message;
+    errors.push({ pointer: '/p4info', detail, code: 'bad-p4info' });
   }
   if ('errors' in json) return { errors: [...json.errors, ...errors] };
   if (!info) return { errors };
@@ -67,13 +74,26 @@ function tooLong(text: string, pointer: string, most: number): FieldError[] {
   return [{ pointer, detail: `has ${bytes} bytes; at most ${most} are taken`, code: 'too-long' }];
 }
 
+/** What else was given in place of P4Info; null: not known. */
+function mistakenForP4Info(text: string): string | null {
+  if (isP4Source(text)) return `${P4_SOURCE}, and give its P4Info here`;
+  try {
+    const isBmv2 = z.looseObject({ header_types: z.array(z.unknown()), pipelines: z.array(z.unknown()) });
+    return isBmv2.safeParse(JSON.parse(text)).success ? 'is the BMv2 JSON of p4c, not P4Info' : null;
+  } catch {
+    return null;
+  }
+}
+
 function readJson(text: string): { program: Bmv2 } | { errors: FieldError[] } {
   const error = (detail: string) => ({ errors: [{ pointer: '/bmv2_json', detail, code: 'bad-bmv2-json' }] });
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (failure) {
-    return error(`is not JSON: ${(failure as Error).message}`);
+    return error(
+      isP4Source(text) ? `${P4_SOURCE}, and give its BMv2 JSON here` : `is not JSON: ${(failure as Error).message}`,
+    );
   }
   const read = Bmv2.safeParse(value);
   if (read.success) return { program: read.data };

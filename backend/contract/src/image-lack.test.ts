@@ -13,6 +13,7 @@ it.each([
   ['permission', { containers: containers(), legacy_nfs: legacy(false) }, true, '--legacy-nfs off'],
   ['nothing, with permission', { containers: containers(), legacy_nfs: legacy(true) }, true, null],
   ['the image', { containers: containers({ images: ['a/b:2'] }) }, false, 'does not have a/b:1'],
+  ['how to build an image of its own', { containers: containers({ images: [] }) }, false, 'npm run build:images'],
 ])('tells that %s lacks', (_what, capabilities, isOfUser, lack) => {
   const told = imageLack(capabilities, image, isOfUser);
   if (lack === null) expect(told).toBeNull();

@@ -3,6 +3,9 @@ import type { ContainerImage } from './container-image.js';
 /** Most images that an agent tells of. */
 export const MAX_IMAGES = 200;
 
+/** Of an image that comes with Orrery. */
+const TO_BUILD = ': `npm run build:images` builds it (docs/container-images.md)';
+
 /** What an agent says of its containers (`AgentCapabilities`). */
 interface ContainerOffer {
   readonly containers?: { readonly available: boolean; readonly detail: string; readonly images?: readonly string[] };
@@ -22,7 +25,7 @@ export function imageLack(
   if (!containers.images) return 'its agent is too old to run images';
   if (isOfUser && !legacy_nfs?.enabled) return 'its operator does not allow images of users (--legacy-nfs off)';
   if (pull === 'never' && hasImage(containers.images, reference) === false)
-    return `its Docker does not have ${reference}, and the pull policy is "never"`;
+    return `its Docker does not have ${reference}, and the pull policy is "never"${isOfUser ? '' : TO_BUILD}`;
   return null;
 }
 

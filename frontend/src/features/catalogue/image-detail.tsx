@@ -33,7 +33,7 @@ export function ImageDetail({ image, isOfUser }: ImageDetailProps) {
           ['Rights', <Tags key="rights" items={capabilities} />],
           [
             'Limits',
-            `${limits.cpus} cores, ${quantityText('bytes', limits.memory_bytes)} of memory, ${limits.processes} processes`,
+            `${limits.cpus} ${limits.cpus === 1 ? 'core' : 'cores'}, ${quantityText('bytes', limits.memory_bytes)} of memory, ${limits.processes} processes`,
           ],
           ['Health', health ? healthText(health) : 'not checked'],
           ['Preserves', preserves.join(', ') || 'neither metadata nor ingress time'],

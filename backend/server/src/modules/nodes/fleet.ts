@@ -476,7 +476,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
     return [...this.nodes].flatMap(([node, { connected, record, observed }]) => {
       if (!connected || !record?.capabilities) return [];
       const { dpdk, engine_memory, cores, nfs, containers, legacy_nfs } = record.capabilities;
-      const parts = [`${cores} cores`, `${nfs.length} NFs`];
+      const parts = [cores === 1 ? '1 core' : `${cores} cores`, `${nfs.length} NFs`];
       if (dpdk) parts.unshift(dpdk, engine_memory ?? 'memory unknown');
       const usable = nfs.length > 0 && observed?.engine !== 'failed';
       return [

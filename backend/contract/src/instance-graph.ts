@@ -145,7 +145,9 @@ export const SwitchInstance = z.strictObject({
   entries: z.int().min(0).describe('table entries of its own'),
   load_bps: RateBps.describe('of all switches that run it'),
   frees_core_share: z.number().min(0).describe('what it would take on servers'),
-  saves_bps: RateBps.describe('traffic that goes to no server and back for it'),
+  saves_bps: RateBps.describe(
+    'traffic planned for it that goes to no server and back for it; less where what it lets through goes to one all the same',
+  ),
 });
 export type SwitchInstance = z.infer<typeof SwitchInstance>;
 

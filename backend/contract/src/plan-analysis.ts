@@ -239,6 +239,8 @@ export const Offload = z.strictObject({
   switch: Name,
   entries: z.int().min(0),
   frees_core_share: z.number().min(0),
-  saves_bps: RateBps.describe('traffic that no longer goes to the server and back'),
+  saves_bps: RateBps.describe(
+    'traffic planned for it, which no longer goes to the server and back for it; less where what it lets through goes to one all the same',
+  ),
 });
 export type Offload = z.infer<typeof Offload>;

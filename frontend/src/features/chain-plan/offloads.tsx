@@ -20,7 +20,12 @@ const COLUMNS: readonly Column<Offload>[] = [
     value: ({ frees_core_share }) => frees_core_share,
     cell: ({ frees_core_share }) => `${quantityText('share', frees_core_share)} of a core`,
   },
-  quantityColumn({ id: 'saves', title: 'Saves on links', quantity: 'bps', value: ({ saves_bps }) => saves_bps }),
+  quantityColumn({
+    id: 'saves',
+    title: 'Saves on links, at most',
+    quantity: 'bps',
+    value: ({ saves_bps }) => saves_bps,
+  }),
 ];
 
 const RUNNING: readonly Column<SwitchInstance>[] = [
@@ -34,7 +39,12 @@ const RUNNING: readonly Column<SwitchInstance>[] = [
     value: ({ frees_core_share }) => frees_core_share,
     cell: ({ frees_core_share }) => `${quantityText('share', frees_core_share)} of a core`,
   },
-  quantityColumn({ id: 'saves', title: 'Saves on links', quantity: 'bps', value: ({ saves_bps }) => saves_bps }),
+  quantityColumn({
+    id: 'saves',
+    title: 'Saves on links, at most',
+    quantity: 'bps',
+    value: ({ saves_bps }) => saves_bps,
+  }),
 ];
 
 /** What switches run in the plan, with why other NFs do not, and what they could run as well. */

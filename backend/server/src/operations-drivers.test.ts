@@ -101,6 +101,47 @@ describe('a change of the driver of a switch', () => {
     ]);
   });
 
+  it('is told as the interruption that it is, and by no failure of its switch', async () => {
+    await start();
+    const chain = await runChain();
+    const { id } = await change('p4');
+    await stepIs(id, ({ detail }) => detail?.includes('still runs the driver ovs') ?? false);
+    leaf.emit('switch.failed', 'its process does not answer');
+    const told = async () => {
+      const { items } = await server.api.call('listEvents', { query: { limit: 1000 } });
+      return items.filter(({ type }) => /^(switch\.|deployment\.(?!running))/.test(type));
+    };
+    await until('the interruption is told', async () => (await told()).length > 0, IN_TIME);
+    await twinRebuilds('p4');
+    expect((await server.finished(id)).state).toBe('COMPLETED');
+    await until('the chain runs', async () => (await told()).at(-1)?.type === 'deployment.recovered', IN_TIME);
+    expect(await told()).toMatchObject([
+      {
+        type: 'deployment.interrupted',
+        severity: 'info',
+        subject: chain,
+        message: `The planned change of the driver of ${LEAF!.id} interrupts it`,
+      },
+      { type: 'deployment.recovered' },
+    ]);
+  });
+
+  it('that does not come about, nor the driver before again, is told as an error', async () => {
+    await start(600);
+    const chain = await runChain();
+    const { id } = await change('p4');
+    await until('the twin is told', async () => (await driverNow()) === 'p4');
+    await leaf.kill();
+    const told = async () => {
+      const { items } = await server.api.call('listEvents', { query: { subject: chain } });
+      return items.map(({ type }) => type).filter((type) => /^deployment\.(?!running)/.test(type));
+    };
+    const outlasting = ['deployment.interrupted', 'deployment.degraded'];
+    await until('it is told', async () => (await told()).join() === outlasting.join(), IN_TIME);
+    await leaf.rebuild('ovs');
+    expect((await server.finished(id)).state).toBe('ROLLED_BACK');
+  });
+
   it('works where no chain runs', async () => {
     await start();
     const { id } = await change('bmv2');

@@ -74,6 +74,7 @@ export const DEPLOYMENT_EVENTS = {
   }),
   'deployment.removed': event({ title: 'Chain taken down', about: 'chain', data: z.object({ plan_id: Id }) }),
   'deployment.degraded': event({ title: 'Chain degraded', about: 'chain', severity: 'error', data: trouble }),
+  'deployment.interrupted': event({ title: 'Chain interrupted by a planned change', about: 'chain', data: trouble }),
   'deployment.reason-changed': event({
     title: 'Chain degraded for another reason',
     about: 'chain',

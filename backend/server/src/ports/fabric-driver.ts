@@ -3,6 +3,12 @@ import type { FabricRule, FabricSpec, NfInstance, SwitchInstance, SwitchNode } f
 export const FABRIC = Symbol('FabricDriver');
 export const FABRIC_VIEW = Symbol('FabricView');
 
+/**
+ * Of the time of a step: a switch that gets another driver is built anew, and its agent started, before it can take rules. What
+ * takes longer is taken back.
+ */
+export const TIMEOUTS_OF_A_DRIVER = 2;
+
 /** What an operation makes of the rules, whatever phase it is in. */
 export interface RuleChange {
   /** In force. */
@@ -41,10 +47,16 @@ export class SwitchesAway extends Error {
   }
 }
 
+export interface SwitchTrouble {
+  readonly what: string;
+  /** The switch whose trouble it is, if it is being built anew by another driver and the time for that is not over; else null. */
+  readonly rebuilt: string | null;
+}
+
 /** State of the switches, for other modules. */
 export interface FabricView {
-  /** Why the switches that carry a chain do not forward as desired, one line each; empty: they do, or their twin is off. */
-  troublesOf(chainId: string): readonly string[];
+  /** Why the switches that carry a chain do not forward as desired; empty: they do, or their twin is off. */
+  troublesOf(chainId: string): readonly SwitchTrouble[];
   /** An NF on a switch runs once the switch holds its entries, by the driver that it is to run. */
   nfState(instance: Pick<SwitchInstance, 'id' | 'switch'>): Pick<NfInstance, 'state' | 'detail'>;
   /** Why what the agent of a switch tells is not about the switch as it is to be, while its driver changes; null: it is. */

@@ -114,6 +114,10 @@ export class FakeSwitch {
     this.socket?.send(JSON.stringify(message));
   }
 
+  emit(event: 'switch.failed' | 'switch.recovered', message: string): void {
+    this.send({ type: 'event', event, subject: this.node, message, t_ms: Date.now(), data: {} });
+  }
+
   /** Is built anew by another driver, with no entries. */
   async rebuild(driver: string): Promise<void> {
     await this.kill();

@@ -18,6 +18,7 @@ import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { AppliedForms } from './applied-forms.js';
 import { DesiredStore } from './desired-store.js';
 import { lackingInstance } from './lacking-instance.js';
+import { driversUnderWay } from './switch-desire.js';
 
 /** For failed writes to the store. */
 const BACKOFF = { firstMs: 1000, mostMs: 1000 };
@@ -27,9 +28,12 @@ const MOST_REASON_CHARACTERS = 2000;
 const FIRST_REPORT_STALE_TIMES = 3;
 /** Another reason of the same degradation is told this long after the last one, at the earliest, unless it is that everything is lost. */
 const REASON_MS = 5000;
+/** How often it is asked whether an interruption outlasts the change that caused it. */
+const INTERRUPTED_MS = 1000;
 
 const WORDS: Readonly<Partial<Record<EventDraft['type'], string>>> = {
   'deployment.degraded': 'Degraded',
+  'deployment.interrupted': 'Interrupted by a planned change',
   'deployment.reason-changed': 'Degraded for another reason',
   'deployment.recovered': 'Recovered',
 };
@@ -40,6 +44,8 @@ interface Trouble {
   readonly what: string;
   /** Caused by a change in progress or by the server's start: does not degrade a deployment, but prevents its recovery. */
   readonly isExpected: boolean;
+  /** The switch whose driver an operation is changing, where that is the cause. It degrades a deployment, which is no error. */
+  readonly changes?: string;
 }
 
 /**
@@ -57,6 +63,8 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   private readonly forms = new AppliedForms();
   /** When a change of the reason of each chain was last told, by a monotonic clock, and whether it lost everything. */
   private readonly reasonsTold = new Map<string, { readonly atMs: number; readonly losesAll: boolean }>();
+  /** Chains that were told to be interrupted by a planned change, and not yet that they are well again or that it lasts. */
+  private readonly interrupted = new Set<string>();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -99,9 +107,17 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
     if (this.differences().entries.size > 0) for (const decision of await step(this.write())) decide(decision);
     const nowMs = performance.now();
     for (const [chainId, { atMs }] of this.reasonsTold) if (nowMs - atMs >= REASON_MS) this.reasonsTold.delete(chainId);
+    for (const id of this.interrupted) if (!this.isDegraded(id)) this.interrupted.delete(id);
     const reasonsByMs = [...this.reasonsTold.values()].map(({ atMs }) => atMs + REASON_MS);
-    const dueMs = [this.startedByMs, ...this.reportByMs.values(), ...reasonsByMs].filter((atMs) => atMs > nowMs);
+    const interruptedByMs = this.interrupted.size > 0 ? [nowMs + INTERRUPTED_MS] : [];
+    const dueMs = [this.startedByMs, ...this.reportByMs.values(), ...reasonsByMs, ...interruptedByMs].filter(
+      (atMs) => atMs > nowMs,
+    );
     return dueMs.length > 0 ? { again: Math.max(Math.min(...dueMs) - nowMs, 1) } : undefined;
+  }
+
+  private isDegraded(chainId: string): boolean {
+    return this.state.deployments().some(({ chain_id, state }) => chain_id === chainId && state === 'degraded');
   }
 
   private followFirstReports(): void {
@@ -121,9 +137,12 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       written = events;
       return entries.size > 0 ? { deployments: entries, events } : null;
     });
-    for (const { subject, type } of written)
+    for (const { subject, type } of written) {
       if (type === 'deployment.reason-changed')
         this.reasonsTold.set(subject, { atMs: performance.now(), losesAll: this.losesAll(subject) });
+      else if (type === 'deployment.interrupted') this.interrupted.add(subject);
+      else this.interrupted.delete(subject);
+    }
     const { generation } = this.state.desired;
     return written.map(({ subject, type, message }) => ({
       subject,
@@ -142,28 +161,32 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
       const { chain_id: id, state } = deployment;
       if (state !== 'running' && state !== 'degraded') continue;
       const trouble = this.troubleOf(id);
-      const unexpected = trouble.filter(({ isExpected }) => !isExpected).map(({ what }) => what);
+      const causes = trouble.filter(({ isExpected }) => !isExpected);
+      const unexpected = causes.map(({ what }) => what);
       const degraded = unexpected.length > 0;
       const { reason: before, ...rest } = deployment;
       const reason = unexpected.join('; ').slice(0, MOST_REASON_CHARACTERS);
-      if (state === 'degraded' && degraded && before !== reason && this.mayTellReason(id)) {
+      const changing = causes.flatMap(({ changes }) => changes ?? []);
+      const isPlanned = degraded && changing.length === causes.length;
+      const told = { subject: id, message: unexpected.join('; '), data: { trouble: unexpected } };
+      if (state === 'degraded' && degraded && !isPlanned && this.interrupted.has(id)) {
         entries.set(id, { ...rest, reason });
-        events.push({
-          type: 'deployment.reason-changed',
-          subject: id,
-          message: unexpected.join('; '),
-          data: { trouble: unexpected },
-        });
+        events.push({ ...told, type: 'deployment.degraded' });
+      } else if (state === 'degraded' && isPlanned && before !== reason) {
+        entries.set(id, { ...rest, reason });
+      } else if (state === 'degraded' && degraded && before !== reason && this.mayTellReason(id)) {
+        entries.set(id, { ...rest, reason });
+        events.push({ ...told, type: 'deployment.reason-changed' });
       }
       if (state === 'running' ? !degraded : trouble.length > 0) continue;
       const now = { ...rest, state: degraded ? ('degraded' as const) : ('running' as const), since_ms: Date.now() };
       entries.set(id, degraded ? { ...now, reason } : now);
-      events.push({
-        type: degraded ? 'deployment.degraded' : 'deployment.recovered',
-        subject: id,
-        message: degraded ? unexpected.join('; ') : 'All components healthy',
-        data: { trouble: unexpected },
-      });
+      if (!degraded) events.push({ ...told, type: 'deployment.recovered', message: 'All components healthy' });
+      else if (!isPlanned) events.push({ ...told, type: 'deployment.degraded' });
+      else {
+        const message = `The planned change of the driver of ${changing.join(', ')} interrupts it`;
+        events.push({ ...told, type: 'deployment.interrupted', message });
+      }
     }
     return { entries, events };
   }
@@ -178,7 +201,12 @@ export class DeploymentHealth implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private troubleOf(chainId: string): Trouble[] {
-    const fabric = this.fabric.troublesOf(chainId).map((what) => ({ what, isExpected: this.isStarting }));
+    const changed = new Set(driversUnderWay(this.state.desired).map((change) => change.switch));
+    const fabric = this.fabric.troublesOf(chainId).map(({ what, rebuilt }) => ({
+      what,
+      isExpected: this.isStarting,
+      ...(rebuilt !== null && changed.has(rebuilt) && { changes: rebuilt }),
+    }));
     const nodes = Object.entries(this.state.desired.nodes);
     const ofPath = this.dataPath.troublesOf(chainId);
     const breaks = ofPath.map(({ what }) => ({ what, isExpected: false }));

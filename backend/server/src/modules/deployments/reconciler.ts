@@ -6,7 +6,7 @@ import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { Decision, LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
 import { ProblemError } from '../../platform/problem.js';
-import { type FabricWait, type RuleChange, SwitchesAway } from '../../ports/fabric-driver.js';
+import { type FabricWait, type RuleChange, SwitchesAway, TIMEOUTS_OF_A_DRIVER } from '../../ports/fabric-driver.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { Convergence } from './convergence.js';
 import { nextPhase, targetOf } from './desired-in.js';
@@ -32,8 +32,6 @@ const DEADLINE_MS = 120_000;
 const BACKOFF = { firstMs: 100, mostMs: 200 };
 const OPERATIONS_KEY = 'operations';
 const FABRIC_KEY = 'fabric';
-/** A switch that gets another driver is built anew, and its agent started, before it can take rules. */
-const TIMEOUTS_OF_A_DRIVER = 2;
 
 /** Progress of a phase. */
 type Outcome = 'reached' | { readonly again: number };

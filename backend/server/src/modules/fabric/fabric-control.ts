@@ -29,6 +29,8 @@ import {
   type FabricWait,
   type RuleChange,
   SwitchesAway,
+  type SwitchTrouble,
+  TIMEOUTS_OF_A_DRIVER,
 } from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { abilitiesOf, SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
@@ -118,11 +120,13 @@ export class FabricControl
     return this.loop.stop();
   }
 
-  troublesOf(chainId: string): readonly string[] {
-    const switches = this.switches().flatMap((node) =>
-      this.carries(node.id, chainId) ? (this.troubleOf(node) ?? this.lackOfEntries(node) ?? []) : [],
-    );
-    return [...this.faults, ...switches];
+  troublesOf(chainId: string): readonly SwitchTrouble[] {
+    const limitMs = TIMEOUTS_OF_A_DRIVER * this.config.timing.stepTimeoutMs;
+    const switches = this.switches().flatMap((node): SwitchTrouble[] => {
+      const what = this.carries(node.id, chainId) ? (this.troubleOf(node) ?? this.lackOfEntries(node)) : null;
+      return what === null ? [] : [{ what, rebuilt: this.rebuilt.isWithin(node, limitMs) ? node.id : null }];
+    });
+    return [...this.faults.map((what) => ({ what, rebuilt: null })), ...switches];
   }
 
   nfState({ id, switch: at }: Pick<SwitchInstance, 'id' | 'switch'>): Pick<NfInstance, 'state' | 'detail'> {

@@ -61,6 +61,12 @@ export class RebuiltSwitches {
     return this.rebuilds.get(id)?.isDone === false;
   }
 
+  /** So it is, and has been for less than the time. */
+  isWithin({ id }: Pick<SwitchNode, 'id'>, limitMs: number): boolean {
+    const rebuild = this.rebuilds.get(id);
+    return rebuild !== undefined && !rebuild.isDone && this.nowMs() - rebuild.sinceMs < limitMs;
+  }
+
   /** It has its entries by the new driver. */
   done({ id }: Pick<SwitchNode, 'id'>): void {
     const rebuild = this.rebuilds.get(id);

@@ -33,15 +33,17 @@ import { PROBES, type Probes } from '../../platform/probes.js';
 import { conflict, ProblemError } from '../../platform/problem.js';
 import { SOCKETS, type Sockets, type Visitor } from '../../platform/sockets.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { TIMEOUTS_OF_A_DRIVER } from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import type { CallMethod, NodeFleet } from '../../ports/node-fleet.js';
 import type { NodeShell, NodeShells } from '../../ports/node-shells.js';
-import type { SwitchFleet } from '../../ports/switch-fleet.js';
+import { formerDriver, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY_SINK, type TelemetrySink } from '../../ports/telemetry.js';
 import { AgentConnection, type AgentReport, type DesiredMessage } from './agent-connection.js';
 import { draftOfAgent, EventGate } from './agent-events.js';
 import { AgentPace, REPLY_BYTES } from './agent-limits.js';
 import { type AgentDescription, AgentRegistry, describedBy } from './agent-registry.js';
+import { ExpectedFailures } from './expected-failures.js';
 import { Property } from './property.js';
 
 const WATCH_MS = 100;
@@ -72,6 +74,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
   private readonly nodes = new Map<string, NodeState>();
   private readonly listeners: ((node: string) => void)[] = [];
   private readonly refusals: BoundedAudit;
+  private readonly expected: ExpectedFailures;
   private watch: NodeJS.Timeout | null = null;
   /** Start of the current period without stalls: silence before it is the server's own. */
   private hearsSinceMs = performance.now();
@@ -87,10 +90,16 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
     @Inject(TELEMETRY_SINK) private readonly telemetry: TelemetrySink,
   ) {
     this.refusals = new BoundedAudit(events);
+    this.expected = new ExpectedFailures(TIMEOUTS_OF_A_DRIVER * config.timing.stepTimeoutMs);
   }
 
   async onModuleInit(): Promise<void> {
-    this.infrastructure.onChange(() => this.dismissRemoved());
+    const followDrivers = () => this.expected.follow(this.infrastructure.current.infrastructure, performance.now());
+    followDrivers();
+    this.infrastructure.onChange(() => {
+      followDrivers();
+      this.dismissRemoved();
+    });
     for (const record of await this.registry.records()) {
       const state = this.state(record.node);
       state.record = record;
@@ -112,6 +121,9 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
       lastMs = nowMs;
       this.findSilent(nowMs);
       for (const { gate } of this.nodes.values()) for (const note of gate.due()) this.events.append(note);
+      const isFailed = (id: string) => this.observedSwitch(id)?.state === 'failed';
+      for (const failure of this.expected.due(nowMs, (id) => this.runsAsWanted(id), isFailed))
+        this.events.append(failure);
     }, WATCH_MS);
     this.probes.onCapabilities(() => this.capabilities());
     this.probes.onHealth(() => {
@@ -386,6 +398,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
     } else {
       const { draft, known } = draftOfAgent(node, report, state.property);
       if (!known) this.metrics.eventsUnknown.inc({ source: 'agent' });
+      if (this.expected.holds(draft)) return;
       for (const each of state.gate.pass(draft)) this.events.append(each);
     }
   }
@@ -444,6 +457,16 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
       if (connection && !this.isKnown(node)) this.lose(node, `${node} was removed from the infrastructure`);
   }
 
+  /** A switch of the driver that it is to have, in its desired state. */
+  private runsAsWanted(id: string): boolean {
+    return this.isConnected(id) && !this.hasFormerDriver(id) && this.observedSwitch(id)?.state === 'converged';
+  }
+
+  private hasFormerDriver(id: string): boolean {
+    const node = this.infrastructure.current.infrastructure.switches.find((one) => one.id === id);
+    return node !== undefined && formerDriver(this, node) !== null;
+  }
+
   private boardsOf(node: string): ReadonlySet<string> {
     const { boards } = this.infrastructure.current.infrastructure;
     return new Set(boards.filter(({ server }) => server === node).map(({ id }) => id));
@@ -463,7 +486,8 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
       version: state?.record?.version ?? null,
       capabilities: { ...state?.record?.capabilities, ...state?.record?.description },
       last_seen_ms: state?.seenMs ?? null,
-      detail: reported?.error ?? null,
+      // What an agent tells of the driver before is not about the switch as it is to be.
+      detail: this.hasFormerDriver(id) ? null : (reported?.error ?? null),
     };
   }
 

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { whileTelling } from './building.mjs';
 import { run } from './command.mjs';
 import { fingerprint, unlessDone } from './fingerprint.mjs';
 import { mesonBuild } from './native.mjs';
@@ -10,8 +11,6 @@ const FPGA = resolve(ROOT, 'fpga');
 const BUILD = resolve(FPGA, 'build/board');
 /** Progress of a running build; read by `twin/src/orrery_twin/adapters/board_build.py`. */
 const BUILDING = resolve(FPGA, 'build/building');
-/** Interval at which it is rewritten; the twin considers an old one abandoned. */
-const ALIVE_MS = 5000;
 const LIBRARY = resolve(BUILD, 'slot');
 /** Modules that are not hops of a chain: partial images are enough. */
 const STREAMS = ['nf_aes_ctr', 'nf_sha256_hmac'];
@@ -35,25 +34,14 @@ export async function boardsBuild({ background = false } = {}) {
   try {
     await unlessDone('boards', print, ['fpga/build/board/boardd', 'fpga/build/board/images/de5'], () =>
       step('FPGA boards', async (note) => {
-        let progress = 'configuring';
-        // The folder goes with a build that was configured elsewhere.
-        const tell = () => {
-          mkdirSync(dirname(BUILDING), { recursive: true });
-          writeFileSync(BUILDING, progress);
-        };
-        const advance = (text) => {
-          progress = text;
-          note(text);
-          tell();
-        };
-        tell();
-        const alive = setInterval(tell, ALIVE_MS);
-        try {
+        await whileTelling(BUILDING, async (tell) => {
+          const advance = (text) => {
+            note(text);
+            tell(text);
+          };
           await mesonBuild('boards', 'fpga', 'build', { targets: ['demo'], background, note: advance });
           await bitstreams((profile) => advance(`bitstreams for ${profile}`));
-        } finally {
-          clearInterval(alive);
-        }
+        });
       }),
     );
   } finally {

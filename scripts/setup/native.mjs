@@ -113,13 +113,24 @@ const BUILDS = {
   },
 };
 
-/** @param {keyof typeof BUILDS} name */
-export async function nativeBuild(name, { background = false } = {}) {
+/**
+ * @param {keyof typeof BUILDS} name
+ * `during`: runs the build, and is given its progress.
+ */
+export async function nativeBuild(name, { background = false, during = (build) => build(() => undefined) } = {}) {
   const { title, source, depends, directory, options, targets, products } = BUILDS[name];
   const print = fingerprint(depends, [ROOT, ...options, ...targets].join(' '));
   const files = products.map((product) => `${source}/${directory}/${product}`);
   await unlessDone(name, print, files, () =>
-    step(title, (note) => mesonBuild(name, source, directory, { options, targets, background, note })),
+    step(title, (note) =>
+      during((tell) => {
+        const advance = (text) => {
+          note(text);
+          tell(text);
+        };
+        return mesonBuild(name, source, directory, { options, targets, background, note: advance });
+      }),
+    ),
   );
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from aiohttp import web
 
 from orrery_twin.adapters.board_build import BoardBuild
-from orrery_twin.adapters.capabilities import p4_switches, probe_all
+from orrery_twin.adapters.capabilities import built_parts, probe_all
 from orrery_twin.adapters.docker_daemons import DockerDaemons
 from orrery_twin.adapters.p4_software import missing_software
 from orrery_twin.adapters.process import run
@@ -36,7 +36,7 @@ async def serve(directories: Directories, cgroup: str) -> None:
     os.umask(0o077)
     await run(["ip", "link", "set", "lo", "up"])
     boards = BoardBuild.of_checkout()
-    capabilities = {capability.id: capability for capability in await probe_all(boards, no_delay_lines())}
+    capabilities = {capability.id: capability for capability in await probe_all(no_delay_lines())}
     hub = Hub()
     daemons = DockerDaemons.of_machine(directories.state, cgroup)
     containers = Containers(daemons, directories, hub, daemons.missing() or _no_limits(capabilities["cgroup-cpu"]))
@@ -46,7 +46,7 @@ async def serve(directories: Directories, cgroup: str) -> None:
     pcaps = Pcaps(directories.state / "pcaps")
 
     def told() -> list[Capability]:
-        return [*capabilities.values(), *p4_switches(), containers.capability()]
+        return [*capabilities.values(), *built_parts(boards), containers.capability()]
 
     applications = Applications(
         twin, pcaps, hub, ApplicationJournal(directories.state / "applications.json"), directories.state / "logs"

@@ -39,6 +39,20 @@ def software(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(p4_switches, "START_TIMEOUT_S", LIMIT_S)
 
 
+def test_a_switch_that_is_being_built_says_so_and_names_no_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(p4_software.P4_COMMAND_VARIABLE, raising=False)
+    monkeypatch.setattr(p4_software, "P4_PROGRAM", tmp_path / "orrery-p4-switch")
+    building = tmp_path / "building"
+    monkeypatch.setattr(p4_software, "P4_BUILDING", building)
+    assert p4_software.missing_software("p4") == "not built: no program orrery-p4-switch"
+    building.write_text("5 of 23")
+    assert p4_software.missing_software("p4") == "being built: 5 of 23"
+    os.utime(building, (0, 0))
+    assert p4_software.missing_software("p4") == "not built: no program orrery-p4-switch"
+
+
 def make(directory: Path, hub: Hub) -> P4Switch:
     plan = SwitchPlan("leaf-1", 1, "bmv2")
     return P4Switch(plan, directory / "p4", directory / "log", hub, lambda: None)

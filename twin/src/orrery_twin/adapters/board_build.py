@@ -5,17 +5,16 @@ import json
 import os
 import shlex
 import shutil
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from orrery_twin.adapters.building import progress_of
 from orrery_twin.domain.boards import BoardPlan, BoardSockets
 
 COMMAND_VARIABLE = "ORRERY_BOARD_COMMAND"
 FPGA = Path(__file__).resolve().parents[4] / "fpga"
 BUILD = FPGA / "build/board"
 BUILDING_VARIABLE = "ORRERY_BOARD_BUILDING"
-BUILDING_ABANDONED_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -56,18 +55,14 @@ class BoardBuild:
 
     def under_way(self) -> str | None:
         """Return the progress of the build; None if none is running."""
-        try:
-            age_s = time.time() - self.building.stat().st_mtime
-            return self.building.read_text() if age_s < BUILDING_ABANDONED_S else None
-        except OSError:
-            return None
+        return progress_of(self.building)
 
     def missing(self) -> str | None:
         """Return why no board can be started; None if boards can."""
-        program = self.program[0]
-        if shutil.which(program) is None:
-            return f"the board is not built: no program {program}"
-        return None
+        program = Path(self.program[0])
+        # A path of the checkout says nothing to readers.
+        told = program.name if program.is_relative_to(BUILD) else program
+        return None if shutil.which(program) else f"the board is not built: no program {told}"
 
     def modules(self) -> list[str]:
         """Return the names of the modules that boards can run; their files are `nf_<name>.so`."""

@@ -12,7 +12,7 @@ from orrery_twin.adapters.process import CommandFailed, run
 from orrery_twin.contract.models import Capability
 
 
-async def probe_all(board_build: BoardBuild, no_delay_lines: str | None) -> list[Capability]:
+async def probe_all(no_delay_lines: str | None) -> list[Capability]:
     """Must run before the twin's first build: it adds and removes devices of its own.
 
     `no_delay_lines`: why there are none; None if there are.
@@ -73,13 +73,16 @@ async def probe_all(board_build: BoardBuild, no_delay_lines: str | None) -> list
         ),
         _capability("tun", "TUN/TAP devices", tun, "/dev/net/tun", None),
         _capability("bfdd", "BFD daemon", bool(bfdd), str(bfdd or "bfdd of FRR"), "BFD of Open vSwitch"),
-        _boards(board_build),
     ]
 
 
-def p4_switches() -> list[Capability]:
-    """As of now: the set-up may build the switch while the twin runs."""
-    return [_p4_switch("p4-switch", "Built-in P4 switch", "p4"), _p4_switch("bmv2", "P4 reference switch", "bmv2")]
+def built_parts(board_build: BoardBuild) -> list[Capability]:
+    """As of now: the set-up may build them while the twin runs."""
+    return [
+        _boards(board_build),
+        _p4_switch("p4-switch", "Built-in P4 switch", "p4"),
+        _p4_switch("bmv2", "P4 reference switch", "bmv2"),
+    ]
 
 
 def _p4_switch(capability: str, title: str, driver: str) -> Capability:

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from orrery_twin.adapters.building import progress_of
 from orrery_twin.adapters.control_socket import ask
 from orrery_twin.adapters.grpc_server import greet
 
 P4_COMMAND_VARIABLE = "ORRERY_P4_SWITCH_COMMAND"
 P4_PROGRAM = Path(__file__).resolve().parents[4] / "agents/build/p4/switch/orrery-p4-switch"
+P4_BUILDING = P4_PROGRAM.parents[2] / "building-p4-switch"
+"""Progress of a running build (`scripts/setup/p4-switch.mjs` updates it)."""
 BMV2_COMMAND_VARIABLE = "ORRERY_BMV2"
 FIRST_THRIFT_PORT = 9090
 PORTS_MAX = 510
@@ -73,7 +76,12 @@ class BuiltIn:
 
     def missing(self) -> str | None:
         name = self._program()[0]
-        return None if shutil.which(name) else f"no program {name}"
+        if shutil.which(name):
+            return None
+        if name != str(P4_PROGRAM):
+            return f"no program {name}"
+        progress = progress_of(P4_BUILDING)
+        return f"not built: no program {P4_PROGRAM.name}" if progress is None else f"being built: {progress}"
 
     def command(self, place: P4Place, ports: Ports) -> list[str]:
         addresses = ["--p4runtime", place.p4runtime, "--control", str(place.control)]

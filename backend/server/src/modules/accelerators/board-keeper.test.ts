@@ -87,10 +87,10 @@ describe('an emulated board', () => {
 
   it('that could not be built, or does not answer though it runs, is absent', () => {
     observed = seen('absent', 'connect ENOENT');
-    for (const state of ['failed', 'up'] as const) {
-      node = told(state, 'the board is not built');
-      expect(now()).toEqual({ state: 'absent', detail: 'connect ENOENT' });
-    }
+    node = told('failed', 'the board is not built');
+    expect(now()).toEqual({ state: 'absent', detail: 'the board is not built' });
+    node = told('up', null);
+    expect(now()).toEqual({ state: 'absent', detail: 'connect ENOENT' });
     expect(events).toEqual(['board-1 is away: connect ENOENT']);
   });
 

@@ -124,7 +124,7 @@ export class BoardKeeper implements BoardView, OnModuleInit {
         ? `${server} is not connected`
         : starting
           ? starting.detail
-          : (seen?.detail ?? (seen ? null : `${server} does not drive it`)),
+          : (this.failureOf(id, seen) ?? seen?.detail ?? (seen ? null : `${server} does not drive it`)),
       description,
       slots: slotsOf(board).map((slot) => this.slot(id, slot, connected, seen)),
       last_load: seen?.last_load ?? null,
@@ -136,6 +136,12 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     if (seen && seen.state !== 'absent') return null;
     const told = this.twin.nodeState(board);
     return told?.state === 'starting' ? told : null;
+  }
+
+  /** Why the twin could not start an emulated board: its agent sees only that it does not answer. */
+  private failureOf(board: string, seen: ObservedBoard | null): string | null {
+    const told = seen?.state === 'absent' ? this.twin.nodeState(board) : null;
+    return told?.state === 'failed' ? told.detail : null;
   }
 
   private slot(board: string, slot: number, connected: boolean, seen: ObservedBoard | null): AcceleratorSlot {

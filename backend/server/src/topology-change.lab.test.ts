@@ -120,15 +120,14 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
       lost: metric('lost'),
     };
   };
-  const echoes = async () => {
-    await server.api.call('createApplication', {
-      body: { id: 'echo', kind: 'probe-server', node: 'web-1', config: {} },
-    });
-    await until('probes are answered', async () => {
-      const { status } = await server.api.call('getApplication', { params: { id: 'echo' } });
+  const start = async (body: { id: string; kind: 'probe-server' | 'http-server'; node: string }) => {
+    await server.api.call('createApplication', { body: { ...body, config: {} } });
+    await until(`${body.id} runs`, async () => {
+      const { status } = await server.api.call('getApplication', { params: { id: body.id } });
       return status.state === 'running';
     });
   };
+  const startEcho = () => start({ id: 'echo', kind: 'probe-server', node: 'web-1' });
   /** Where probes were lost, for the message of a test that fails: short, since only its beginning may be kept. */
   const whereLost = async () => {
     const { status } = await server.api.call('getApplication', { params: { id: 'echo' } });
@@ -151,23 +150,14 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
       const before = engines();
       expect(Object.keys(before)).toEqual(expect.arrayContaining([...used]));
 
-      await echoes();
+      await startEcho();
       const config = { to: 'web-1', rate_per_s: PROBES_PER_S, duration_s: 0 };
       await server.api.call('createApplication', { body: { id: 'probe', kind: 'probe', node: 'client-1', config } });
       await until('probes arrive', async () => ((await probe()).received ?? 0) > 0);
 
-      const addPages = async () => {
-        await server.api.call('createApplication', {
-          body: { id: 'pages', kind: 'http-server', node: 'new', config: {} },
-        });
-        await until('pages are served', async () => {
-          const { status } = await server.api.call('getApplication', { params: { id: 'pages' } });
-          return status.state === 'running';
-        });
-      };
       const changes = [
         () => buildTwin(server, grown(RACK)),
-        addPages,
+        () => start({ id: 'pages', kind: 'http-server', node: 'new' }),
         () => buildTwin(server, without(grown(RACK), unused)),
         () => buildTwin(server, slower(grown(RACK), 'client-2-leaf-1')),
         () => server.api.request('deleteApplication', { params: { id: 'pages' } }),
@@ -215,7 +205,7 @@ describe.skipIf(missing)(`a chain while the topology changes${missing ? ` (${mis
       const accepted = await server.api.call('createDeployment', { body: { chain_id: id } });
       const done = await server.finished(accepted.id);
       expect(done, done.error?.detail).toMatchObject({ state: 'COMPLETED' });
-      await echoes();
+      await startEcho();
       for (const infrastructure of [spread(RACK), RACK]) {
         await buildTwin(server, infrastructure);
         await until('the chain runs', async () => {

@@ -27,7 +27,7 @@ function countsOf(table: string): string[] {
     .split('\n')
     .slice(2)
     .flatMap((line) => {
-      const [name, , rx, , rxDropped, , , , , , tx, , txDropped] = line.trim().split(/[\s]+/);
+      const [name, , rx, , rxDropped, , , , , , tx, , txDropped] = line.trim().split(/\s+/);
       if (!name || name === 'lo:' || (rx === '0' && tx === '0')) return [];
       const dropped = Number(rxDropped) + Number(txDropped);
       return [`${name}${rx}/${tx}${dropped > 0 ? ` (${dropped} dropped)` : ''}`];

@@ -130,7 +130,9 @@ describe('an NF in a container', () => {
     const plan = () => server.api.call('createPlan', { body: { chains: [{ chain_id: id }] } });
     docker.images = ['orrery/squid:1.0.0'];
     await reconnect(['engine', 'container']);
-    expect((await plan()).conflicts).toContainEqual(expect.objectContaining({ unit: 'image for nftables-container' }));
+    expect((await plan()).conflicts).toContainEqual(
+      expect.objectContaining({ unit: 'permission or image for nftables-container' }),
+    );
     docker.images = ['orrery/nftables:1.0.0'];
     await reconnect(['engine', 'container']);
     const made = await plan();

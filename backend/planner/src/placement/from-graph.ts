@@ -91,7 +91,9 @@ export function hostsOf(
   const runs = (id: string, nf: string) => legacy_nfs[id]?.includes(nf) ?? true;
   const contained = (nf: string): Hosts => {
     const able = container_servers.filter((id) => (images.has(nf) || program_servers.includes(id)) && runs(id, nf));
-    const lack = images.has(nf) ? `image for ${nf}` : `container runtime, permission and programs for ${nf}`;
+    const lack = images.has(nf)
+      ? `permission or image for ${nf}`
+      : `container runtime, permission and programs for ${nf}`;
     return { bins: those(able), lack: container_servers.length === 0 ? containers.lack : lack };
   };
   const legacy = (nf: string): Hosts | null => {

@@ -41,7 +41,9 @@ it('an NF of an image runs in a container of a server that can run it, and the s
 it('on no server, it is refused with what every server lacks', () => {
   const nowhere = plan({ container_servers: ['server-1'], legacy_nfs: { 'server-1': [] } });
   expect(nowhere.feasible).toBe(false);
-  expect(nowhere.conflicts).toContainEqual(expect.objectContaining({ unit: 'image for mine', where: 'server-1' }));
+  expect(nowhere.conflicts).toContainEqual(
+    expect.objectContaining({ unit: 'permission or image for mine', where: 'server-1' }),
+  );
   const { problems } = plan({ container_servers: [] });
   expect(problems.map(({ message }) => message)).toContain('"mine" runs in containers alone, which no server offers');
 });

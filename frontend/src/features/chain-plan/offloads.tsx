@@ -9,6 +9,13 @@ import { ReasonList } from './reasons-view.js';
 
 type Offload = Plan['offloads'][number];
 
+const SAVES = quantityColumn<Pick<Offload, 'saves_bps'>>({
+  id: 'saves',
+  title: 'Saves on links, at most',
+  quantity: 'bps',
+  value: ({ saves_bps }) => saves_bps,
+});
+
 const COLUMNS: readonly Column<Offload>[] = [
   { id: 'instance', title: 'Instance', value: ({ instance_id }) => instance_id },
   { id: 'switch', title: 'Switch', value: (offload) => offload.switch },
@@ -20,12 +27,7 @@ const COLUMNS: readonly Column<Offload>[] = [
     value: ({ frees_core_share }) => frees_core_share,
     cell: ({ frees_core_share }) => `${quantityText('share', frees_core_share)} of a core`,
   },
-  quantityColumn({
-    id: 'saves',
-    title: 'Saves on links, at most',
-    quantity: 'bps',
-    value: ({ saves_bps }) => saves_bps,
-  }),
+  SAVES,
 ];
 
 const RUNNING: readonly Column<SwitchInstance>[] = [
@@ -39,12 +41,7 @@ const RUNNING: readonly Column<SwitchInstance>[] = [
     value: ({ frees_core_share }) => frees_core_share,
     cell: ({ frees_core_share }) => `${quantityText('share', frees_core_share)} of a core`,
   },
-  quantityColumn({
-    id: 'saves',
-    title: 'Saves on links, at most',
-    quantity: 'bps',
-    value: ({ saves_bps }) => saves_bps,
-  }),
+  SAVES,
 ];
 
 /** What switches run in the plan, with why other NFs do not, and what they could run as well. */

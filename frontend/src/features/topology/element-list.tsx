@@ -3,6 +3,7 @@ import { sampleKey } from '@orrery/contract/sample-keys';
 import { IconSearch } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { chainNameOf } from '../../shared/api/chains.js';
 import { useLink, useStale } from '../../shared/stream/hooks.js';
 import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -76,8 +77,7 @@ export function rowsOf(scene: Scene, text: string): Row[] {
 }
 
 function chipRow({ id, label, state }: Chip): Row {
-  const [chain] = id.split('.');
-  return { kind: 'item', target: { kind: 'nf', id }, label, of: chain, depth: 1, state };
+  return { kind: 'item', target: { kind: 'nf', id }, label, of: chainNameOf(id) ?? '', depth: 1, state };
 }
 
 function LinkFigure({ id }: { readonly id: string }) {

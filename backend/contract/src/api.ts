@@ -8,6 +8,7 @@ import { P4_PROGRAM_ROUTES } from './api-p4-programs.js';
 import { JoinToken, JoinTokenRequest, SessionInfo, TwinStatus, ValidationResult } from './api-resources.js';
 import { SCENARIO_ROUTES } from './api-scenarios.js';
 import { SWITCH_ROUTES } from './api-switches.js';
+import { WEBHOOK_ROUTES } from './api-webhooks.js';
 import { Chain, ChainDefinition, ChainVersion, PublishRequest } from './chain.js';
 import { Id, Name, StreamId } from './common.js';
 import { Severity } from './events/declare.js';
@@ -254,6 +255,7 @@ export const ROUTES = defineRoutes({
   ...BOARD_ROUTES,
   ...SCENARIO_ROUTES,
   ...LOOP_ROUTES,
+  ...WEBHOOK_ROUTES,
   ...SWITCH_ROUTES,
   ...P4_PROGRAM_ROUTES,
   ...DEPLOYMENT_ROUTES,

@@ -25,6 +25,7 @@ import { SlosModule } from './modules/slos/slos.module.js';
 import { StreamModule } from './modules/stream/stream.module.js';
 import { SystemModule } from './modules/system/system.module.js';
 import { TwinModule } from './modules/twin/twin.module.js';
+import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import { AuthGuard } from './platform/auth.guard.js';
 import { IdempotencyInterceptor } from './platform/idempotency.interceptor.js';
 import { type PlatformParts, platformModule } from './platform/platform.module.js';
@@ -62,6 +63,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       ScenariosModule,
       StreamModule,
       ShellsModule,
+      WebhooksModule,
       SystemModule,
     ],
     providers: [

@@ -15,6 +15,7 @@ import { slosPage } from '../features/slos/definition.js';
 import { switchesPage } from '../features/switches/definition.js';
 import { topologyPage } from '../features/topology/definition.js';
 import { twinLabPage } from '../features/twin-lab/definition.js';
+import { webhooksPage } from '../features/webhooks/definition.js';
 import { mayAs, useSession } from '../shared/api/session.js';
 import type { PageDefinition } from '../shared/page/definition.js';
 
@@ -36,6 +37,7 @@ export const PAGES: readonly PageDefinition[] = [
   twinLabPage,
   scenarioReportPage,
   agentsPage,
+  webhooksPage,
   capabilitiesPage,
 ];
 

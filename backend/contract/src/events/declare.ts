@@ -27,7 +27,8 @@ export type EventSubject =
   | 'server'
   | 'session'
   | 'switch'
-  | 'twin';
+  | 'twin'
+  | 'webhook';
 
 /** Everything that the type of an event determines. */
 export interface EventDeclaration<Data extends z.ZodObject = z.ZodObject> {

@@ -18,6 +18,7 @@ import { SHELL_EVENTS } from './shell.js';
 import { SLO_EVENTS } from './slo.js';
 import { SWITCH_AGENT_EVENTS } from './switch.js';
 import { TWIN_CONTROL_EVENTS, TWIN_EVENTS } from './twin.js';
+import { WEBHOOK_EVENTS } from './webhook.js';
 
 const FROM_AGENTS = {
   ...AGENT_EVENTS,
@@ -45,6 +46,7 @@ export const EVENTS = {
   ...SERVER_EVENTS,
   ...SESSION_EVENTS,
   ...SHELL_EVENTS,
+  ...WEBHOOK_EVENTS,
   ...FROM_AGENTS,
   ...FROM_TWIN,
 };

@@ -66,6 +66,9 @@ export const KEYS = {
   calibration: `${project}:calibration`,
   /** durable collection of Lease, by claim and resource. */
   leases: `${project}:leases`,
+  /** durable collections of webhooks and of how far each has sent the event log (webhooks/stored.ts). */
+  webhooks: `${project}:webhooks`,
+  webhookProgress: `${project}:webhook-progress`,
   /** durable collection of PausedLoop, by loop. */
   pausedLoops: `${project}:paused-loops`,
   /** stream: the event log, fields `e` (Event without id) and `n` (nonce against duplicates). */

@@ -40,6 +40,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   server: ['health'],
   session: [],
   shell: [],
+  webhook: ['webhooks'],
 };
 
 /** Events that change less than their kind. */

@@ -102,6 +102,12 @@ export const PATHS = {
   startCapture: ['POST', '/twin/captures'],
   stopCapture: ['POST', '/twin/captures/{id}/stop'],
   getCapture: ['GET', '/twin/captures/{id}'],
+  listWebhooks: ['GET', '/webhooks'],
+  createWebhook: ['POST', '/webhooks'],
+  putWebhook: ['PUT', '/webhooks/{id}'],
+  deleteWebhook: ['DELETE', '/webhooks/{id}'],
+  rotateWebhookSecret: ['POST', '/webhooks/{id}/secret'],
+  testWebhook: ['POST', '/webhooks/{id}/test'],
 } as const satisfies {
   readonly [N in ContractRoute]?: readonly [(typeof ROUTES)[N]['method'], (typeof ROUTES)[N]['path']];
 };

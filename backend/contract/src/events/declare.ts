@@ -36,6 +36,8 @@ export interface EventDeclaration<Data extends z.ZodObject = z.ZodObject> {
   readonly about: EventSubject;
   /** Constant, or derived from the data. */
   readonly severity: Severity | ((data: z.output<Data>) => Severity);
+  /** Charts mark it also where it is an `info`: it may change what is measured. */
+  readonly marks?: boolean;
   /** Undeclared fields are dropped. A field added later needs a default, to keep older logs readable. */
   readonly data: Data;
 }
@@ -45,6 +47,7 @@ interface Declared<Data extends z.ZodObject> {
   readonly about: EventSubject;
   /** Absent: `info`. */
   readonly severity?: EventDeclaration<Data>['severity'];
+  readonly marks?: boolean;
   readonly data: Data;
 }
 

@@ -33,7 +33,7 @@ export const DEPLOYMENT_EVENTS = {
     severity: 'warning',
     data: ofOperation,
   }),
-  'operation.completed': event({ title: 'Operation completed', about: 'operation', data: planned }),
+  'operation.completed': event({ title: 'Operation completed', about: 'operation', marks: true, data: planned }),
   'operation.failed': event({ title: 'Operation failed', about: 'operation', severity: 'error', data: ofOperation }),
   'operation.replanned': event({ title: 'Operation planned again', about: 'operation', data: planned }),
   'operation.set-aside': event({

@@ -42,6 +42,7 @@ export const RECONFIGURATION_EVENTS = {
   'reconfiguration.completed': event({
     title: 'Reconfiguration completed',
     about: 'reconfiguration',
+    marks: true,
     data: ended,
   }),
   'reconfiguration.refused': event({

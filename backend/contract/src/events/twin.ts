@@ -27,7 +27,7 @@ export const TWIN_CONTROL_EVENTS = {
     severity: 'warning',
     data: z.object({ ...ofFault.shape, kind: Fault.shape.kind, target: Name, slot: Fault.shape.slot }),
   }),
-  'fault.cleared': event({ title: 'Fault cleared', about: 'fault', data: ofFault }),
+  'fault.cleared': event({ title: 'Fault cleared', about: 'fault', marks: true, data: ofFault }),
   'pcap.uploaded': event({ title: 'Capture uploaded', about: 'pcap', data: z.object({ packets: z.int() }) }),
   'pcap.deleted': event({ title: 'Capture deleted', about: 'pcap', data: z.object({}) }),
 };

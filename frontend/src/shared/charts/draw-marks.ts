@@ -1,6 +1,7 @@
 import type uPlot from 'uplot';
 import { type Quantity, quantityText } from '../format/quantity.js';
 import { type Palette, seriesColor } from '../theme/palette.js';
+import type { EventMark } from './event-marks.js';
 import { type ChartBand, type ChartLevel, placeLabels } from './marks.js';
 
 /** Part of the plot, from the left, that stays free of labels. */
@@ -65,4 +66,35 @@ export function drawThreshold(plot: uPlot, threshold: number, palette: Palette):
   plot.ctx.save();
   drawLine(plot, Math.round(plot.valToPos(threshold, 'y', true)), palette.failed);
   plot.ctx.restore();
+}
+
+/** Half of the width of the head of an event's mark, in CSS pixels. */
+const HEAD_PX = 4;
+
+/** A faint line with a head at the top for each mark: its colour is the severity, and of a warning or an error it is filled. */
+export function drawEvents(plot: uPlot, marks: readonly EventMark[], palette: Palette): void {
+  const { ctx, bbox } = plot;
+  const half = HEAD_PX * devicePixelRatio;
+  const colors = { info: palette['text-muted'], warning: palette.degraded, error: palette.failed };
+  ctx.save();
+  ctx.lineWidth = devicePixelRatio;
+  for (const { t_s, severity } of marks) {
+    const x = Math.round(plot.valToPos(t_s, 'x', true));
+    ctx.strokeStyle = colors[severity];
+    ctx.fillStyle = severity === 'info' ? palette.surface : colors[severity];
+    ctx.globalAlpha = 0.45;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+    ctx.beginPath();
+    ctx.moveTo(x - half, bbox.top);
+    ctx.lineTo(x + half, bbox.top);
+    ctx.lineTo(x, bbox.top + 1.5 * half);
+    ctx.closePath();
+    ctx.fill();
+    ctx.stroke();
+  }
+  ctx.restore();
 }

@@ -4,7 +4,8 @@ import { clockText } from '../format/time.js';
 import { type Palette, seriesColor } from '../theme/palette.js';
 import { axisTexts } from './axis-texts.js';
 import type { AlignedData } from './chart-data.js';
-import { drawBands, drawLevels, drawThreshold } from './draw-marks.js';
+import { drawBands, drawEvents, drawLevels, drawThreshold } from './draw-marks.js';
+import type { EventMark } from './event-marks.js';
 import type { ChartBand, ChartLevel } from './marks.js';
 import type { TimeRange } from './time-range.js';
 
@@ -51,6 +52,7 @@ export function plotOptions(
   width: number,
   onCursor: (plot: uPlot) => void,
   marks: () => Pick<PlotProps, 'levels' | 'bands'>,
+  events: (plot: uPlot) => readonly EventMark[],
 ) {
   const { quantity, height, threshold } = props;
   const grid = { stroke: palette.border, width: 1 };
@@ -105,6 +107,7 @@ export function plotOptions(
       drawClear: [(plot: uPlot) => drawBands(plot, marks().bands ?? [], palette)],
       draw: [
         (plot: uPlot) => {
+          drawEvents(plot, events(plot), palette);
           drawLevels(plot, marks().levels ?? [], quantity, palette);
           if (threshold !== undefined) drawThreshold(plot, threshold, palette);
         },

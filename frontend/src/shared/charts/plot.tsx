@@ -1,25 +1,49 @@
-import { useEffect, useRef } from 'react';
+import type { Event } from '@orrery/contract';
+import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { GAP_MS } from '../stream/ring.js';
 import { usePalette } from '../theme/palette.js';
 import { crosshair, pointAt } from './crosshair.js';
+import { type EventMark, markAt, marksBetween, useMarkedEvents } from './event-marks.js';
+import { EventsAt } from './events-at.js';
 import { type PlotProps, plotOptions } from './plot-options.js';
+
+/** Marks nearer to each other than this are one, and the pointer is at a mark. */
+const NEAR_PX = 8;
 
 /** uPlot in its own box; all plots on the page share one crosshair. Other series or another scale are another plot. */
 export default function Plot(props: PlotProps) {
   const { series, quantity, threshold } = props;
   const shape = series.map(({ label, dashed }) => `${label}${dashed}`).join('\n');
-  return <MadePlot key={`${quantity} ${threshold} ${shape}`} {...props} />;
+  const events = useMarkedEvents();
+  return <MadePlot key={`${quantity} ${threshold} ${shape}`} {...props} events={events} />;
 }
 
-function MadePlot(props: PlotProps) {
-  const { data, ahead_ms, height, windowS, range } = props;
+/** How long a distance on the time axis is. */
+function secondsOf({ scales, bbox }: uPlot, px: number): number {
+  const { min = 0, max = 0 } = scales.x ?? {};
+  return ((max - min) * px * devicePixelRatio) / Math.max(1, bbox.width);
+}
+
+function marksOf(plot: uPlot, events: readonly Event[]): EventMark[] {
+  const { min = 0, max = 0 } = plot.scales.x ?? {};
+  return marksBetween(events, min, max, secondsOf(plot, NEAR_PX));
+}
+
+interface Pointed {
+  readonly mark: EventMark;
+  readonly left_px: number;
+}
+
+function MadePlot(props: PlotProps & { readonly events: readonly Event[] }) {
+  const { data, ahead_ms, height, windowS, range, events } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const palette = usePalette();
   const latest = useRef(props);
   latest.current = props;
+  const [pointed, setPointed] = useState<Pointed | null>(null);
 
   // Data is set below.
   useEffect(() => {
@@ -29,9 +53,22 @@ function MadePlot(props: PlotProps) {
       latest.current.onCursor(at.cursor.idx ?? null);
       const { left = -1 } = at.cursor;
       if (!led) pointAt(left < 0 ? null : at.posToVal(left, 'x'), 'chart');
+      const marks = left >= 0 && element.matches(':hover') ? marksOf(at, latest.current.events) : [];
+      const mark = markAt(marks, at.posToVal(left, 'x'), secondsOf(at, NEAR_PX));
+      setPointed((before) => {
+        if (mark?.t_s === before?.mark.t_s && mark?.events.length === before?.mark.events.length) return before;
+        return mark && { mark, left_px: at.valToPos(mark.t_s, 'x') + at.bbox.left / devicePixelRatio };
+      });
     };
     const made = new uPlot(
-      plotOptions(latest.current, palette, element.clientWidth, onCursor, () => latest.current) as never,
+      plotOptions(
+        latest.current,
+        palette,
+        element.clientWidth,
+        onCursor,
+        () => latest.current,
+        (at) => marksOf(at, latest.current.events),
+      ) as never,
       latest.current.data as never,
       element,
     );
@@ -52,6 +89,7 @@ function MadePlot(props: PlotProps) {
     };
   }, [height, palette]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new events are drawn with the data that is there
   useEffect(() => {
     const made = plot.current;
     if (!made) return;
@@ -61,7 +99,12 @@ function MadePlot(props: PlotProps) {
     // Until now, unless the newest point is as good as now.
     const end = range?.to_s ?? (Math.abs(now - newest) <= GAP_MS / 1000 ? newest : Math.max(now, newest));
     made.setScale('x', { min: range?.from_s ?? end - windowS, max: end });
-  }, [data, ahead_ms, windowS, range?.from_s, range?.to_s]);
+  }, [data, ahead_ms, windowS, range?.from_s, range?.to_s, events]);
 
-  return <div ref={box} style={{ height }} />;
+  return (
+    <>
+      <div ref={box} style={{ height }} />
+      {pointed && <EventsAt {...pointed} width_px={box.current?.clientWidth ?? 0} />}
+    </>
+  );
 }

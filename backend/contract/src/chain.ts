@@ -44,14 +44,53 @@ export const TrafficClass = z.strictObject({
 });
 export type TrafficClass = z.infer<typeof TrafficClass>;
 
+/** Share of the judged time in which an objective is to be met, where it does not say. */
+export const DEFAULT_GOAL = 0.99;
+/** Seconds over which that is judged, where an objective does not say: 30 days. */
+export const DEFAULT_PERIOD_S = 30 * 86_400;
+
+const sloBase = {
+  id: Name,
+  goal: z
+    .number()
+    .min(0.5)
+    .max(0.99999)
+    .optional()
+    .describe(`share of the judged time in which it is to be met; absent: ${DEFAULT_GOAL}`),
+  period_s: z
+    .int()
+    .min(3600)
+    .max(90 * 86_400)
+    .optional()
+    .describe('seconds over which that is judged; absent: 30 days'),
+};
+
 export const Slo = z.discriminatedUnion('kind', [
   z.strictObject({
-    id: Name,
+    ...sloBase,
     kind: z.literal('latency'),
     percentile: z.number().min(1).max(99.99),
     max_us: DelayUs.min(0.001),
   }),
-  z.strictObject({ id: Name, kind: z.literal('throughput'), min_bps: RateBps }),
+  z.strictObject({ ...sloBase, kind: z.literal('throughput'), min_bps: RateBps }),
+  z.strictObject({
+    ...sloBase,
+    kind: z.literal('loss'),
+    max_share: z
+      .number()
+      .min(0)
+      .max(0.5)
+      .describe('of the offered packets: those that are lost on the way, without those that NFs refuse'),
+  }),
+  z.strictObject({
+    ...sloBase,
+    kind: z.literal('availability'),
+    min_share: z
+      .number()
+      .min(0.01)
+      .max(0.8)
+      .describe('of the offered packets: while fewer get through, the chain is not available'),
+  }),
 ]);
 export type Slo = z.infer<typeof Slo>;
 

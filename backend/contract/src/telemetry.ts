@@ -135,7 +135,7 @@ export const SloStatus = z.strictObject({
   chain_id: Id,
   slo_id: Name,
   kind: z
-    .enum(['latency', 'throughput', 'cpu-ratio', 'packet-ratio', 'priority'])
+    .enum(['latency', 'throughput', 'loss', 'availability', 'cpu-ratio', 'packet-ratio', 'priority'])
     .describe('the last three: of an objective between two classes'),
   state: z.enum(['met', 'violated', 'no-data', 'warming-up', 'stale']),
   target: z.number(),
@@ -145,7 +145,12 @@ export const SloStatus = z.strictObject({
     .nullable()
     .describe('latency: what should be measured; throughput: the rate at which the first resource saturates'),
   band: PredictionBand.nullable().describe('around `predicted`; null: a throughput'),
-  offered: z.number().nullable().describe('throughput that the switches let in; null: not counted, or a latency'),
+  offered: z
+    .number()
+    .nullable()
+    .describe(
+      'throughput that the switches let in; null: not counted, or of another objective than throughput, loss and availability',
+    ),
   carried: z
     .number()
     .min(0)
@@ -155,7 +160,7 @@ export const SloStatus = z.strictObject({
   unit: z
     .enum(['us', 'bps', 'ratio', 'share'])
     .describe(
-      '`share`: of the packets of the class below, how many were served while packets of the one above waited, at most',
+      '`share`: loss: of the offered packets, those lost; availability: those that got through; priority: of the packets of the class below, those served while packets of the one above waited, at most',
     ),
   cause: z
     .string()

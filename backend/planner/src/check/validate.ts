@@ -3,6 +3,7 @@ import type { Budget } from '../budget.js';
 import { indexDescriptors, usedDerived } from './attributes.js';
 import { checkConfig } from './check-config.js';
 import { checkFilters } from './check-filters.js';
+import { checkGoals } from './check-goals.js';
 import { checkMetadata } from './check-metadata.js';
 import { checkObjectives } from './check-objectives.js';
 import { checkPreserved } from './check-preserved.js';
@@ -42,6 +43,7 @@ export function validateChain(
     ...checkTraffic(definition, graph, descriptors, derived, budget),
     ...checkMetadata(definition, context.descriptors),
     ...checkConfig(definition, descriptors),
+    ...checkGoals(definition, descriptors),
     ...checkObjectives(definition, graph),
     ...checkPreserved(definition, graph, descriptors),
   ];

@@ -35,7 +35,8 @@ function latencyModel(input: Common, chainId: string): string {
 }
 
 /**
- * What each objective will measure if the rate estimates hold, for every chain of the plan.
+ * What each objective will measure if the rate estimates hold, for every chain of the plan. Of loss and availability nothing is
+ * predicted: a plan has neither failures nor bursts.
  * Errors: `OutOfTime` when the time is over before all are predicted.
  */
 export function predictSlos(input: PlacedInput, time: Pick<Budget, 'expired'> = {}): SloPrediction[] {
@@ -48,9 +49,10 @@ export function predictSlos(input: PlacedInput, time: Pick<Budget, 'expired'> = 
   };
   return input.chains.flatMap((chain) => {
     requireTime(time);
-    return chain.definition.slos.map((slo) =>
-      slo.kind === 'latency' ? predictLatency(common, chain, slo) : predictThroughput(common, chain, slo),
-    );
+    return chain.definition.slos.flatMap((slo) => {
+      if (slo.kind === 'latency') return predictLatency(common, chain, slo);
+      return slo.kind === 'throughput' ? predictThroughput(common, chain, slo) : [];
+    });
   });
 }
 

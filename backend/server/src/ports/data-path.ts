@@ -18,6 +18,8 @@ export interface Carriage {
   readonly offered_bps: number;
   /** Share of the offered packets that left the chain or that an NF refused, 0 to 1. */
   readonly share: number;
+  /** Share of the offered packets that NFs, queues and merges count as lost, 0 to 1: exact, but nothing on links is counted. */
+  readonly lost_share: number;
 }
 
 /** Whether packets that enter a chain get through it, by what switches, engines and exits count. */

@@ -57,6 +57,8 @@ export function troublesOf({ health, instances, deployments, slos }: Known, titl
 const MISSED: Readonly<Record<SloStatus['kind'], { readonly what: string; readonly bound: string }>> = {
   latency: { what: 'latency', bound: 'at most' },
   throughput: { what: 'throughput', bound: 'at least' },
+  loss: { what: 'lost packets', bound: 'at most' },
+  availability: { what: 'delivered packets', bound: 'at least' },
   'cpu-ratio': { what: 'CPU time of two classes', bound: 'target' },
   'packet-ratio': { what: 'packets of two classes', bound: 'target' },
   priority: { what: 'served before a class with priority', bound: 'at most' },

@@ -63,7 +63,7 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
               stale={slo.state === 'stale'}
             />,
           ],
-          ...(slo.kind === 'throughput'
+          ...(slo.kind === 'throughput' || slo.kind === 'loss' || slo.kind === 'availability'
             ? [['Carried', carriedText(slo) ?? 'nothing is offered, or it is not counted'] as const]
             : [['Against prediction', <ErrorText key="error" slo={slo} />] as const]),
           ...(slo.cause === undefined ? [] : [['Because', causeText(slo.cause, definition)] as const]),

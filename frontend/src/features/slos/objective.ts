@@ -16,6 +16,8 @@ export function objectiveText(slo: SloStatus, definition: ChainDefinition | unde
 }
 
 const KIND_TEXTS = {
+  loss: 'Lost of the offered packets, at most',
+  availability: 'Delivered of the offered packets, at least',
   'cpu-ratio': 'Ratio of CPU time',
   'packet-ratio': 'Ratio of packets',
   priority: 'Served while the class above waits, at most',
@@ -34,7 +36,7 @@ export function objectiveSeries(slo: SloStatus): { key: string; label: string }[
 
 /** A figure as a share of the target. */
 export function shareOfTarget(slo: SloStatus, figure: number | null): number | null {
-  return figure === null ? null : figure / slo.target;
+  return figure === null || slo.target === 0 ? null : figure / slo.target;
 }
 
 const ORDER: Readonly<Record<SloStatus['state'], number>> = {

@@ -110,7 +110,7 @@ export function Component() {
               >
                 {!state && (
                   <>
-                    Add a latency or throughput objective to a <Link to="/chains">chain</Link> and deploy it.
+                    Add an objective to a <Link to="/chains">chain</Link> and deploy it.
                   </>
                 )}
               </EmptyState>

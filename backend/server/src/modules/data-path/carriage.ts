@@ -72,7 +72,8 @@ export class CarriageMeter {
     const offered_bps = all(counts.bits) / coveredS;
     const share = Math.min(1, arrived / offered);
     if (share < 1 - TOLERANCE && !this.drops.countsRefusals(chainId)) return 'unknown';
-    return { offered_packets: offered, offered_bps, share };
+    const lost = this.drops.lostPackets(chainId, fromMs + READ_MS, untilMs + READ_MS);
+    return { offered_packets: offered, offered_bps, share, lost_share: Math.min(1, lost / offered) };
   }
 
   /** Packets that entered the chain between two times, as far as the switches have reported. */

@@ -36,6 +36,7 @@ function after(...readings: readonly Drops[]) {
     list.map(({ node, packets, reason }) => [node.id, packets, reason]);
   return {
     refused: meter.refused('c', 0, toMs),
+    lostPackets: meter.lostPackets('c', 0, toMs),
     lost: named(meter.lost('c', 0, toMs)),
     missing: named(meter.missing('c', 0, toMs)),
   };
@@ -43,7 +44,12 @@ function after(...readings: readonly Drops[]) {
 
 it('counts a packet that two branches refuse once, by what the merge heard', () => {
   const drops = { before: { denied: 10 }, a: { denied: 30 }, b: { denied: 40 } };
-  expect(after({}, { ...drops, n: { branch_dropped: 55 } })).toEqual({ refused: 65, lost: [], missing: [] });
+  expect(after({}, { ...drops, n: { branch_dropped: 55 } })).toEqual({
+    refused: 65,
+    lostPackets: 0,
+    lost: [],
+    missing: [],
+  });
   // The merge cannot have heard of more than all that they refused, nor of less than one of them did.
   expect(after({}, { ...drops, n: { branch_dropped: 90 } }).refused).toBe(80);
   expect(after({}, { ...drops, n: { branch_dropped: 5 } }).refused).toBe(50);
@@ -51,7 +57,7 @@ it('counts a packet that two branches refuse once, by what the merge heard', () 
 
 it('does not take for refused what a branch lost and announced', () => {
   const drops = { a: { denied: 30 }, b: { denied: 40, no_port: 20 }, n: { branch_dropped: 75 } };
-  expect(after({}, drops)).toEqual({ refused: 55, lost: [['b', 20, 'no_port']], missing: [] });
+  expect(after({}, drops)).toEqual({ refused: 55, lostPackets: 20, lost: [['b', 20, 'no_port']], missing: [] });
 });
 
 it('tells what a merge misses from what it loses, and leaves out copies that are no packets', () => {
@@ -90,4 +96,12 @@ it('counts from zero after a restart, and not what was dropped before it was fir
   expect(after({ q: { queue_full: 50 } }, { q: { queue_full: 60 } }, { q: { queue_full: 5 } }).lost).toEqual([
     ['q', 15, 'queue_full'],
   ]);
+});
+
+it('counts a packet of which several copies are lost once, and those lost outside of the step too', () => {
+  expect(after({}, { a: { no_port: 5 }, b: { no_port: 8 }, n: { copy_lost: 6 } }).lostPackets).toBe(8);
+  expect(after({}, { b: { no_port: 8 }, n: { copy_lost: 9, unequal: 2 } }).lostPackets).toBe(11);
+  expect(
+    after({}, { m: { copy_failed: 3 }, n: { copy_lost: 2 }, q: { queue_full: 4 }, before: { denied: 9 } }).lostPackets,
+  ).toBe(7);
 });

@@ -104,6 +104,26 @@ export class DropMeter {
     return this.droppedAs('lost', chainId, fromMs, toMs);
   }
 
+  /**
+   * Packets of a chain that were lost between two times. Of a parallel step, in which several copies of one packet may be lost:
+   * those that its merge gave up, or that its mirror or one of its NFs lost, whichever is most.
+   */
+  lostPackets(chainId: string, fromMs: number, toMs: number): number {
+    const outermost = [...this.steps.values()].filter(
+      ({ merge }) => merge.chain_id === chainId && merge.within === null,
+    );
+    const inStep = new Set(
+      [...this.steps.values()].flatMap(({ mirror, merge, nfs }) => [mirror, merge, ...nfs].map(({ id }) => id)),
+    );
+    const of = (id: string, fate: DropFate) => this.dropped(id, fate, fromMs, toMs);
+    const outside = (this.ofChain.get(chainId) ?? []).filter(({ node }) => !inStep.has(node.id));
+    const alone = outside.reduce((all, { node }) => all + of(node.id, 'lost'), 0);
+    return outermost.reduce((all, { mirror, merge, nfs }) => {
+      const given = of(merge.id, 'missing') + of(merge.id, 'lost');
+      return all + Math.max(given, ...[mirror, ...nfs].map(({ id }) => of(id, 'lost')));
+    }, alone);
+  }
+
   /** Merges of a chain that gave up packets between two times because a copy did not arrive, the most first. */
   missing(chainId: string, fromMs: number, toMs: number): LostAt[] {
     return this.droppedAs('missing', chainId, fromMs, toMs);

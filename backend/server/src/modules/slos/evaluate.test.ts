@@ -5,6 +5,8 @@ import type { ExitWindow } from '../../ports/telemetry.js';
 import { evaluateSlo, LOSS_TOLERANCE } from './evaluate.js';
 
 const latency: Slo = { id: 'l', kind: 'latency', percentile: 90, max_us: 100 };
+const loss: Slo = { id: 'loss', kind: 'loss', max_share: 0.01 };
+const availability: Slo = { id: 'up', kind: 'availability', min_share: 0.5 };
 const throughput: Slo = { id: 't', kind: 'throughput', min_bps: 8000 };
 const window = (change: Partial<ExitWindow> = {}): ExitWindow => ({
   packets: 100,
@@ -17,6 +19,12 @@ const window = (change: Partial<ExitWindow> = {}): ExitWindow => ({
   steady_s: 10,
   origin: 'twin',
   ...change,
+});
+const carried = (share: number, offered_bps = 800, lost_share = 0): Carriage => ({
+  offered_packets: 100,
+  offered_bps,
+  share,
+  lost_share,
 });
 interface Given {
   readonly stale?: boolean;
@@ -56,14 +64,11 @@ describe('evaluateSlo', () => {
 
   it('does not blame a chain for clients that offer less than the objective, but for what it loses of that', () => {
     const little = window({ bytes: 1000 });
-    const carrying = (share: number) =>
-      judge(throughput, little, { carriage: { offered_packets: 100, offered_bps: 800, share } });
+    const carrying = (share: number) => judge(throughput, little, { carriage: carried(share, 800) });
     expect(carrying(1)).toMatchObject({ state: 'met', measured: 800, offered: 800, carried: 1 });
     expect(carrying(1 - LOSS_TOLERANCE)).toMatchObject({ state: 'met' });
     expect(carrying(1 - LOSS_TOLERANCE - 0.01)).toMatchObject({ state: 'violated' });
-    expect(
-      judge(throughput, window(), { carriage: { offered_packets: 100, offered_bps: 16_000, share: 0.5 } }),
-    ).toMatchObject({
+    expect(judge(throughput, window(), { carriage: carried(0.5, 16_000) })).toMatchObject({
       state: 'met',
     });
   });
@@ -90,7 +95,7 @@ describe('evaluateSlo', () => {
 
   it('is violated where packets are offered and none leaves, though nothing is measured to leave', () => {
     const nothing = window({ packets: 0, bytes: 0, latency_ns: [] });
-    const status = judge(throughput, nothing, { carriage: { offered_packets: 100, offered_bps: 800, share: 0 } });
+    const status = judge(throughput, nothing, { carriage: carried(0, 800) });
     expect(status).toMatchObject({ state: 'violated', measured: 0, carried: 0 });
   });
 
@@ -117,12 +122,42 @@ describe('evaluateSlo', () => {
 
   it('does not wait to tell that a chain loses everything', () => {
     expect(judge(latency, window({ steady_s: 1 }), { blackout: true })).toMatchObject({ state: 'violated' });
-    const lost = { carriage: { offered_packets: 100, offered_bps: 800, share: 0 } };
+    const lost = { carriage: carried(0, 800) };
     const nothing = window({ packets: 0, bytes: 0, latency_ns: [], steady_s: 0 });
     expect(judge(throughput, nothing, lost)).toMatchObject({ state: 'violated' });
   });
 
   it('is stale while a measuring agent is away, whatever has been measured', () => {
     expect(judge(latency, window(), { stale: true })).toMatchObject({ state: 'stale', measured: expect.any(Number) });
+  });
+
+  it('compares what is lost of the offered packets with the bound: exactly where it is counted, and beyond the skew elsewhere', () => {
+    const losing = (share: number, lost: number) => judge(loss, window(), { carriage: carried(share, 800, lost) });
+    expect(losing(1, 0.01)).toMatchObject({ state: 'met', measured: 0.01, target: 0.01, unit: 'share' });
+    expect(losing(1, 0.02)).toMatchObject({ state: 'violated', measured: 0.02 });
+    expect(losing(1 - LOSS_TOLERANCE + 0.01, 0)).toMatchObject({ state: 'met', measured: 0 });
+    expect(losing(0.9, 0.02)).toMatchObject({ state: 'violated', offered: 800, carried: 0.9 });
+    expect(losing(0.9, 0.02).measured).toBeCloseTo(0.1);
+    expect(losing(0.99, 0.5)).toMatchObject({ state: 'violated', measured: 0.5 });
+  });
+
+  it('calls a chain unavailable while too little of what is offered gets through', () => {
+    const carrying = (share: number) => judge(availability, window(), { carriage: carried(share) });
+    expect(carrying(0.5)).toMatchObject({ state: 'met', measured: 0.5, target: 0.5, unit: 'share', window_s: 3 });
+    expect(carrying(0.49)).toMatchObject({ state: 'violated' });
+    expect(judge(availability, null, { carriage: carried(0) })).toMatchObject({ state: 'violated', measured: 0 });
+  });
+
+  it('does not judge loss and availability while nothing is offered, or while nobody knows what is', () => {
+    for (const slo of [loss, availability]) {
+      expect(judge(slo, window())).toMatchObject({ state: 'no-data', measured: null });
+      expect(judge(slo, window(), { blackout: true })).toMatchObject({ state: 'no-data', measured: null });
+      expect(judge(slo, window(), { carriage: 'unknown' })).toMatchObject({ state: 'stale', measured: null });
+      expect(judge(slo, window(), { carriage: carried(1), stale: true })).toMatchObject({ state: 'stale' });
+      expect(judge(slo, window({ steady_s: 1 }), { carriage: carried(0.4) })).toMatchObject({ state: 'warming-up' });
+    }
+    const cut = { carriage: carried(0.9), blackout: true };
+    expect(judge(loss, window(), cut)).toMatchObject({ state: 'violated', measured: 1 });
+    expect(judge(availability, window(), cut)).toMatchObject({ state: 'violated', measured: 0 });
   });
 });

@@ -3,6 +3,8 @@ import type { Carriage } from '../../ports/data-path.js';
 import type { ExitWindow } from '../../ports/telemetry.js';
 
 export const WINDOW_S = 10;
+/** Availability is judged over this window: long enough for the skew of counters not to look like an outage. */
+export const AVAILABILITY_WINDOW_S = 3;
 /** A throughput is evaluated once this much of the window has been measured. */
 const LEAST_COVER_S = 2;
 /**
@@ -30,50 +32,74 @@ export interface SloContext {
 }
 
 /**
- * Current status of an objective. A throughput is judged by what is carried of what is offered: a chain is not to blame for
- * clients that send little, and nothing tells whether it is to blame while the switches that count what they send are silent: it
- * is `stale` unless it reaches the target. So is every objective if nothing leaves the chain either. `no-data` without packets,
- * except where packets are offered and lost: that is judged at once, everything else when the chain has carried packets for a while.
+ * Current status of an objective. All but a latency are judged by what is carried of what is offered: a chain is not to blame for
+ * clients that send little, and nothing tells whether it is to blame while the switches that count what they send are silent: such
+ * an objective is `stale` unless a throughput reaches its target. So is every objective if nothing leaves the chain either.
+ * `no-data` without packets, except where packets are offered and lost: that is judged at once, everything else when the chain has
+ * carried packets for a while.
  */
 export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
   const { window, blackout } = context;
+  const byCarriage = slo.kind !== 'latency';
   const isUnknown = context.carriage === 'unknown';
   const mayBeLost = isUnknown && !context.delivers;
-  const carriage = slo.kind === 'throughput' && context.carriage !== 'unknown' ? context.carriage : null;
+  const carriage = byCarriage && context.carriage !== 'unknown' ? context.carriage : null;
   const measured = measure(slo, context);
-  const target = slo.kind === 'latency' ? slo.max_us : slo.min_bps;
-  const reached = measured !== null && (slo.kind === 'latency' ? measured <= target : measured >= target);
-  const carries = carriage !== null && carriage.share >= 1 - LOSS_TOLERANCE;
+  const { target, unit } = aimOf(slo);
+  const state =
+    (mayBeLost || (isUnknown && isShareOfOffered(slo))) && !blackout
+      ? 'stale'
+      : stateOf(context, slo, measured, isMet(slo, measured, context.carriage));
   return {
     chain_id: context.chainId,
     slo_id: slo.id,
     kind: slo.kind,
-    state:
-      mayBeLost && !blackout
-        ? 'stale'
-        : stateOf(context, measured, reached || (isUnknown && slo.kind === 'throughput' ? null : carries)),
+    state,
     target,
     measured,
     predicted: context.prediction?.predicted ?? null,
     band: context.prediction?.band ?? null,
     offered: carriage?.offered_bps ?? null,
     carried: blackout && carriage ? 0 : (carriage?.share ?? null),
-    unit: slo.kind === 'latency' ? 'us' : 'bps',
-    window_s: WINDOW_S,
+    unit,
+    window_s: windowOf(slo),
     packets: window?.packets ?? 0,
     origin: window?.origin ?? context.origin,
     t_ms: context.nowMs,
   };
 }
 
+/** Seconds over which the objective is measured. */
+export function windowOf({ kind }: Pick<Slo, 'kind'>): number {
+  return kind === 'availability' ? AVAILABILITY_WINDOW_S : WINDOW_S;
+}
+
+const isShareOfOffered = ({ kind }: Slo) => kind === 'loss' || kind === 'availability';
+
+function aimOf(slo: Slo): { readonly target: number; readonly unit: SloStatus['unit'] } {
+  if (slo.kind === 'latency') return { target: slo.max_us, unit: 'us' };
+  if (slo.kind === 'throughput') return { target: slo.min_bps, unit: 'bps' };
+  return { target: slo.kind === 'loss' ? slo.max_share : slo.min_share, unit: 'share' };
+}
+
+/** Null if it cannot be told now. */
+function isMet(slo: Slo, measured: number | null, carriage: SloContext['carriage']): boolean | null {
+  const { target } = aimOf(slo);
+  const isLimit = slo.kind === 'latency' || slo.kind === 'loss';
+  if (measured !== null && (isLimit ? measured <= target : measured >= target)) return true;
+  if (slo.kind !== 'throughput') return false;
+  return carriage === 'unknown' ? null : carriage !== null && carriage.share >= 1 - LOSS_TOLERANCE;
+}
+
 /** `met`: null if it cannot be told now. */
 function stateOf(
   { stale, blackout, window, carriage, warmUpMs }: SloContext,
+  slo: Slo,
   measured: number | null,
   met: boolean | null,
 ): SloStatus['state'] {
   if (stale) return 'stale';
-  if (blackout) return 'violated';
+  if (blackout && (carriage !== null || !isShareOfOffered(slo))) return 'violated';
   if (measured === null) return 'no-data';
   const losesAll = carriage !== 'unknown' && carriage?.share === 0;
   if (!losesAll && window && 1000 * window.steady_s < warmUpMs) return 'warming-up';
@@ -82,11 +108,23 @@ function stateOf(
 }
 
 function measure(slo: Slo, { window, carriage, blackout }: SloContext): number | null {
+  if (isShareOfOffered(slo)) {
+    if (carriage === null) return null;
+    if (blackout) return slo.kind === 'loss' ? 1 : 0;
+    if (carriage === 'unknown') return null;
+    return slo.kind === 'loss' ? lostShare(carriage) : carriage.share;
+  }
   if (blackout || !window) return null;
   if (slo.kind === 'throughput') {
     const idle = window.packets === 0 && carriage === null;
     return idle || window.covered_s < LEAST_COVER_S ? null : (8 * window.bytes) / window.covered_s;
   }
-  const ns = window.packets > 0 ? percentileNs(window.latency_ns, slo.percentile) : null;
+  const ns = window.packets > 0 && slo.kind === 'latency' ? percentileNs(window.latency_ns, slo.percentile) : null;
   return ns === null ? null : ns / 1000;
+}
+
+/** What is counted where it is lost, and what is missing at the exits where that is more than the skew of the counters. */
+function lostShare({ share, lost_share }: Carriage): number {
+  const missing = 1 - share;
+  return missing > LOSS_TOLERANCE ? Math.max(missing, lost_share) : lost_share;
 }

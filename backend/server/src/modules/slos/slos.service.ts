@@ -12,7 +12,7 @@ import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { ClassMeter } from './class-meter.js';
 import { type ClassObjective, classObjectives } from './class-tasks.js';
-import { evaluateSlo, WINDOW_S } from './evaluate.js';
+import { evaluateSlo, WINDOW_S, windowOf } from './evaluate.js';
 import { evaluateClassSlo } from './evaluate-classes.js';
 import { RunningPredictions } from './running-predictions.js';
 
@@ -120,7 +120,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
       const ofChain = definition.slos.map((slo) =>
         evaluateSlo(slo, {
           ...common,
-          carriage: this.dataPath.carriage(chainId, WINDOW_S),
+          carriage: this.dataPath.carriage(chainId, windowOf(slo)),
           delivers: this.dataPath.delivers(chainId),
           prediction: predictions.find((each) => each.chain_id === chainId && each.slo_id === slo.id),
           stale: servers.some(isAway),
@@ -183,13 +183,21 @@ const WORDS: Readonly<Record<SloStatus['state'], string>> = {
  * offered was carried, target 10 Mbit/s`.
  */
 function reasonOf({ kind, measured, target, unit, offered, carried, cause }: SloStatus): string {
-  const aim = `${kind === 'priority' ? 'at most' : 'target'} ${quantity(target, unit)}`;
+  const aim = `${AIMS[kind] ?? 'target'} ${quantity(target, unit)}`;
+  if (kind === 'loss' && measured !== null)
+    return `${quantity(measured, unit)} of the offered packets were lost, ${aim}`;
   const isReached = kind === 'throughput' && measured !== null && measured >= target;
   if (offered !== null && carried !== null && !isReached)
     return `${Math.round(100 * carried)} % of the ${quantity(offered, unit)} offered was carried, ${aim}`;
   const figures = `${measured === null ? 'nothing measured' : quantity(measured, unit)}, ${aim}`;
   return cause === undefined ? figures : `${cause} (${figures})`;
 }
+
+const AIMS: Readonly<Partial<Record<SloStatus['kind'], string>>> = {
+  priority: 'at most',
+  loss: 'at most',
+  availability: 'at least',
+};
 
 const SCALES: Readonly<Record<SloStatus['unit'], readonly [from: number, name: string][]>> = {
   us: [

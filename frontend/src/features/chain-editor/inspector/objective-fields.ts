@@ -6,13 +6,27 @@ function optionOf<O extends { shape: { kind: { value: string } } }>(options: rea
   return options.find(({ shape }) => shape.kind.value === kind)!;
 }
 
+const BUDGET = {
+  goal: { title: 'Goal', description: 'Share of the judged time in which it is to be met. Empty: 0.99.' },
+  period_s: { title: 'Period', description: 'Seconds over which the goal is judged. Empty: 30 days.' },
+} as const satisfies Readonly<Record<string, Partial<FormField>>>;
+
 /** Fields of an objective of each kind. */
 export const SLO_FIELDS: Readonly<Record<Slo['kind'], readonly FormField[]>> = {
   latency: wordedFields(optionOf(Slo.options, 'latency'), {
     percentile: { title: 'Percentile' },
     max_us: { title: 'At most', unit: 'us' },
+    ...BUDGET,
   }),
-  throughput: wordedFields(optionOf(Slo.options, 'throughput'), { min_bps: { title: 'At least' } }),
+  throughput: wordedFields(optionOf(Slo.options, 'throughput'), { min_bps: { title: 'At least' }, ...BUDGET }),
+  loss: wordedFields(optionOf(Slo.options, 'loss'), {
+    max_share: { title: 'At most', description: 'Share of the offered packets, 0 to 0.5.' },
+    ...BUDGET,
+  }),
+  availability: wordedFields(optionOf(Slo.options, 'availability'), {
+    min_share: { title: 'At least', description: 'Share of the offered packets that gets through, 0.01 to 0.8.' },
+    ...BUDGET,
+  }),
 };
 
 const KIND = {

@@ -11,7 +11,14 @@ import classes from './inspector.module.css';
 import { SLO_FIELDS } from './objective-fields.js';
 import { Section } from './section.js';
 
-/** Latency and throughput objectives of the chain. */
+const KINDS = {
+  latency: { title: 'Latency', fresh: { kind: 'latency', percentile: 99, max_us: 10_000 }, id: 'latency-p99' },
+  throughput: { title: 'Throughput', fresh: { kind: 'throughput', min_bps: 1e6 }, id: 'throughput' },
+  loss: { title: 'Loss', fresh: { kind: 'loss', max_share: 0.01 }, id: 'loss' },
+  availability: { title: 'Availability', fresh: { kind: 'availability', min_share: 0.5 }, id: 'availability' },
+} as const satisfies Record<Slo['kind'], unknown>;
+
+/** Objectives of the chain as a whole. */
 export function SloForm({ definition }: { readonly definition: ChainDefinition }) {
   const { store, readOnly } = useEditorContext();
   const problems = useDerived((derived) => derived.problems);
@@ -29,7 +36,7 @@ export function SloForm({ definition }: { readonly definition: ChainDefinition }
       {slos.map((slo, index) => (
         <div key={slo.id} className={classes.card}>
           <div className={classes.cardHead}>
-            <span>{slo.kind === 'latency' ? 'Latency' : 'Throughput'}</span>
+            <span>{KINDS[slo.kind].title}</span>
             {!readOnly && (
               <ActionIcon
                 size={24}
@@ -58,24 +65,17 @@ export function SloForm({ definition }: { readonly definition: ChainDefinition }
       ))}
       {!readOnly && slos.length < 16 && (
         <div className={classes.adders}>
-          <Button
-            variant="subtle"
-            size="compact-xs"
-            leftSection={<IconPlus size={12} aria-hidden />}
-            onClick={() =>
-              set([...slos, { id: freshName('latency-p99', taken), kind: 'latency', percentile: 99, max_us: 10_000 }])
-            }
-          >
-            Latency objective
-          </Button>
-          <Button
-            variant="subtle"
-            size="compact-xs"
-            leftSection={<IconPlus size={12} aria-hidden />}
-            onClick={() => set([...slos, { id: freshName('throughput', taken), kind: 'throughput', min_bps: 1e6 }])}
-          >
-            Throughput objective
-          </Button>
+          {Object.values(KINDS).map(({ title, fresh, id }) => (
+            <Button
+              key={id}
+              variant="subtle"
+              size="compact-xs"
+              leftSection={<IconPlus size={12} aria-hidden />}
+              onClick={() => set([...slos, { id: freshName(id, taken), ...fresh }])}
+            >
+              {title} objective
+            </Button>
+          ))}
         </div>
       )}
     </Section>

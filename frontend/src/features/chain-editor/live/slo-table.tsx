@@ -31,9 +31,17 @@ interface Objective {
 type Declared = Pick<Objective, 'id' | 'text' | 'quantity' | 'target' | 'bound'>;
 
 function ofChain(slo: Slo): Declared {
-  return slo.kind === 'latency'
-    ? { id: slo.id, text: `Latency p${slo.percentile}`, quantity: 'us', target: slo.max_us, bound: '≤' }
-    : { id: slo.id, text: 'Throughput', quantity: 'bps', target: slo.min_bps, bound: '≥' };
+  const { id } = slo;
+  switch (slo.kind) {
+    case 'latency':
+      return { id, text: `Latency p${slo.percentile}`, quantity: 'us', target: slo.max_us, bound: '≤' };
+    case 'throughput':
+      return { id, text: 'Throughput', quantity: 'bps', target: slo.min_bps, bound: '≥' };
+    case 'loss':
+      return { id, text: 'Lost of the offered', quantity: 'share', target: slo.max_share, bound: '≤' };
+    case 'availability':
+      return { id, text: 'Delivered of the offered', quantity: 'share', target: slo.min_share, bound: '≥' };
+  }
 }
 
 function betweenClasses(slo: ClassSlo, definition: ChainDefinition, status: SloStatus | undefined): Declared {

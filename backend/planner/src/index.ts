@@ -27,6 +27,21 @@ export { filterBox } from './check/resolve-filter.js';
 export { CHECK_STEPS, type ChainContext, validateChain } from './check/validate.js';
 export { grouped } from './grouped.js';
 export { CORE_BUDGET } from './igraph/sizing.js';
+// Accelerators lent in turn (SSM II.B).
+export { decideLending, type Handover, type WhyReleased } from './lending/decide.js';
+export { jainIndex, switchOverhead } from './lending/figures.js';
+export {
+  type Accelerator as LentAccelerator,
+  type Account as LendingAccount,
+  elapse,
+  granted,
+  type LendingState,
+  type Loan,
+  NO_LOANS,
+  released,
+  type Vnf,
+} from './lending/state.js';
+export { LENDING_STRATEGIES, type LendingSettings, type LendingStrategy } from './lending/strategies.js';
 // What switches are given.
 export { ASSUMED_ABILITIES } from './lower/switch/abilities.js';
 export { availableEntries } from './lower/switch/available-entries.js';

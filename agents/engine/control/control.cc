@@ -47,6 +47,12 @@ json call(Engine& engine, const std::string& method, const json& params, const s
   if (method == "release_flows") {
     return engine.move_flows(fields.id("module"), fields, release_flows);
   }
+  if (method == "configure") {
+    const std::string module = fields.id("module");
+    const json& config = fields.object("config");
+    fields.done();
+    return engine.configure(module, config);
+  }
   if (method == "set_split") {
     const std::string module = fields.id("module");
     const json& ranges = fields.required("ranges");

@@ -321,6 +321,15 @@ void Engine::settle(Splitter& splitter) {
   pause_for_steps([&](size_t rows) { return splitter.settle(rows); });
 }
 
+// Tells the digest of the graph with what has changed since it was applied.
+template <class Change>
+nlohmann::json Engine::now_has(const std::string& module, Change&& change) {
+  for (nlohmann::json& entry : graph_params_["modules"])
+    if (entry["name"] == module) change(entry["config"]);
+  graph_digest_ = digest_of(graph_params_);
+  return {{"graph_digest", graph_digest_}};
+}
+
 nlohmann::json Engine::set_split(const std::string& module, const nlohmann::json& ranges, bool keep_flows) {
   Splitter& splitter = splitter_of(module);
   const std::unique_ptr<SplitChange> change = splitter.prepare(ranges, keep_flows);
@@ -333,10 +342,19 @@ nlohmann::json Engine::set_split(const std::string& module, const nlohmann::json
     splitter.take(*change);
   }
   settle(splitter);
-  for (nlohmann::json& entry : graph_params_["modules"])
-    if (entry["name"] == module) entry["config"]["ranges"] = ranges;
-  graph_digest_ = digest_of(graph_params_);
-  return {{"graph_digest", graph_digest_}};
+  return now_has(module, [&](nlohmann::json& config) { config["ranges"] = ranges; });
+}
+
+nlohmann::json Engine::configure(const std::string& module, const nlohmann::json& config) {
+  nf_of(module);
+  Module& nf = *node_of(module).module;
+  const std::unique_ptr<NextConfig> next = nf.prepare_config(config);
+  nlohmann::json copy = config;
+  {
+    Parked parked(*this);
+    nf.take_config(*next, std::move(copy));
+  }
+  return now_has(module, [&](nlohmann::json& had) { had = config; });
 }
 
 nlohmann::json Engine::hold_flows(const std::string& module, JsonFields& params) {

@@ -31,7 +31,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   void apply(const nlohmann::json& params);
-  // Of the graph that it runs, with the ranges set since; empty before the first.
+  // Of the graph that it runs, with the ranges and configurations set since; empty before the first.
   const std::string& graph_digest() const { return graph_digest_; }
   nlohmann::json describe() const;
   nlohmann::json stats();
@@ -41,6 +41,8 @@ class Engine {
   // Runs a request of nfs/flow_moves.h on the NF of a module.
   using FlowRequest = nlohmann::json (*)(NfCore& nf, JsonFields& params, const Slices& slices);
   nlohmann::json move_flows(const std::string& module, JsonFields& params, FlowRequest request);
+  // Another configuration for one NF, between two batches; its state stays.
+  nlohmann::json configure(const std::string& module, const nlohmann::json& config);
   nlohmann::json set_split(const std::string& module, const nlohmann::json& ranges, bool keep_flows);
   // Packets of flows wait at a splitter (contract: hold_flows, end_hold).
   nlohmann::json hold_flows(const std::string& module, JsonFields& params);
@@ -69,6 +71,8 @@ class Engine {
   nlohmann::json copied(StateCopy& copy);
   void hand_over(Graph& next);
   void settle(Splitter& splitter);
+  template <class Change>
+  nlohmann::json now_has(const std::string& module, Change&& change);
 
   const Eal& eal_;
   const std::vector<const ModuleKind*> more_kinds_;

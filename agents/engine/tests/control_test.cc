@@ -146,6 +146,39 @@ TEST_F(ControlTest, SetsAndTellsTheRangesOfASplit) {
   EXPECT_EQ(c.call("get_split", {{"module", "s"}})["result"]["split"]["exceptions"], 0);
 }
 
+TEST_F(ControlTest, ConfiguresOneNfBetweenTwoBatches) {
+  Connection c(path());
+  const json plain{{"key", std::string(64, 'a')}, {"acceleration", "none"}};
+  json fast = plain;
+  fast["acceleration"] = "instructions";
+  testing::GraphBuilder g;
+  g.module("src", "source", {{"flows", 1}, {"packet_bytes", 200}}).task("src").module("end", "sink");
+  g.nf("t", "crypto-tunnel", plain).chain({"src", "t", "end"});
+  const json applied = c.call("apply", g.json)["result"];
+  testing::await_packets_in(engine_, "end", 100);
+  const json before = c.call("get_state", {{"module", "t"}})["result"];
+  EXPECT_EQ(before["acceleration"], "none");
+  const json answer = c.call("configure", {{"module", "t"}, {"config", fast}})["result"];
+  EXPECT_NE(answer, applied);
+  const uint64_t until = engine_.stats()["modules"][1]["packets_in"].get<uint64_t>();
+  testing::await_packets_in(engine_, "end", until + 100);
+  const json after = c.call("get_state", {{"module", "t"}})["result"];
+  EXPECT_EQ(after["acceleration"], "instructions");
+  EXPECT_EQ(after["outbound"]["spi"], before["outbound"]["spi"]) << "the session stays";
+  // The digest is that of the graph with this configuration, and another graph is compared with what runs.
+  g.json["modules"][2]["config"] = fast;
+  EXPECT_EQ(c.call("apply", g.json)["result"], answer);
+  g.json["modules"][2]["config"] = plain;
+  EXPECT_EQ(c.call("configure", {{"module", "t"}, {"config", plain}})["result"], applied);
+  c.call("configure", {{"module", "t"}, {"config", fast}});
+  EXPECT_EQ(c.call("apply", g.json)["result"], applied);
+  EXPECT_EQ(c.call("get_state", {{"module", "t"}})["result"]["acceleration"], "none");
+  const json bad = c.call("configure", {{"module", "t"}, {"config", {{"key", 3}}}})["error"];
+  EXPECT_EQ(bad["pointer"], "/config/key");
+  EXPECT_EQ(c.call("configure", {{"module", "end"}, {"config", json::object()}})["error"]["pointer"], "/module");
+  EXPECT_EQ(c.call("apply", g.json)["result"], applied);
+}
+
 TEST_F(ControlTest, ABadLineGetsAnErrorAndNothingElseHappens) {
   Connection c(path());
   const std::vector<std::pair<const char*, const char*>> cases = {

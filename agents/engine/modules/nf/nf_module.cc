@@ -23,6 +23,15 @@ std::vector<std::string> reasons_of(const NfCore& core) {
   return out;
 }
 
+std::unique_ptr<NextConfig> prepared(const NfCore& core, const nlohmann::json& config,
+                                     const std::vector<MetadataField>& metadata, const std::string& pointer) {
+  try {
+    return core.prepare(config, metadata);
+  } catch (const ConfigError& error) {
+    throw EngineError("invalid-config", pointer + error.pointer, error.what());
+  }
+}
+
 // Runs an NF core on packets. Inputs and gates: 0 forward, 1 return; gate 2: in a branch of a parallel step, what was
 // dropped, as no-op packets for the merge.
 class NfModule final : public Module {
@@ -71,11 +80,7 @@ class NfModule final : public Module {
   void prepare_adopt(Module& old_module) override {
     auto& old = static_cast<NfModule&>(old_module);
     if (config_ == old.config_ && metadata_ == old.metadata_) return;
-    try {
-      next_ = old.core_->prepare(config_, metadata_);
-    } catch (const ConfigError& error) {
-      throw EngineError("invalid-config", pointer_ + error.pointer, error.what());
-    }
+    next_ = prepared(*old.core_, config_, metadata_, pointer_);
   }
 
   void adopt(Module& old_module) noexcept override {
@@ -86,6 +91,15 @@ class NfModule final : public Module {
   }
 
   void settle() noexcept override { next_.reset(); }
+
+  std::unique_ptr<NextConfig> prepare_config(const nlohmann::json& config) const override {
+    return prepared(*core_, config, metadata_, "/config");
+  }
+
+  void take_config(NextConfig& next, nlohmann::json config) noexcept override {
+    core_->take(next);
+    config_.swap(config);
+  }
 
  private:
   static_assert(RTE_PKTMBUF_HEADROOM >= kLeastHeadroom);

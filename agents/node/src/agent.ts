@@ -9,12 +9,14 @@ import {
   LogRequest,
   NodeSpec,
   type Observed,
+  type ObservedElement,
   OpenShell,
   Target,
 } from '@orrery/contract';
 import { z } from 'zod';
 import { probeCapabilities } from './capabilities.js';
 import { DesiredStore } from './desired-store.js';
+import { elementOf, lackOf } from './drivers/acceleration.js';
 import { ApplicationDriver } from './drivers/application/application-driver.js';
 import { type BoardConfig, readBoards } from './drivers/board/board-config.js';
 import { BoardDriver } from './drivers/board/board-driver.js';
@@ -32,6 +34,7 @@ import { CredentialStore } from './link/credential-store.js';
 import { EventOutbox } from './link/event-outbox.js';
 import { type Call, DEFAULT_LINK, type Desired, ServerLink } from './link/server-link.js';
 import { type AgentOptions, UsageError } from './options.js';
+import { cpuFeatures } from './platform/cpu-features.js';
 import { readLinks, setLink } from './platform/links.js';
 import { log } from './platform/log.js';
 import { InterfaceKeeper, type NodeInterface } from './reconcile/interface-keeper.js';
@@ -54,6 +57,7 @@ export class Agent {
   private readonly reconciler: Reconciler;
   private readonly link: ServerLink;
   private readonly sampler: Sampler;
+  private readonly cpuFeatures = cpuFeatures();
   private readonly shells = new Shells((shell, message) => this.link.shell(shell, message));
   private readonly recent = new RecentSamples();
   private readonly store: DesiredStore<typeof NodeSpec>;
@@ -85,7 +89,7 @@ export class Agent {
     this.interfaces = this.keepInterfaces(look);
     const hosted = [this.processes, this.containers];
     const drivers = { engine: this.engine, board: this.boards, hosted, interfaces: this.interfaces };
-    this.reconciler = new Reconciler(drivers, this.emit, (seen) => this.observed(seen), node);
+    this.reconciler = new Reconciler(drivers, this.emit, (seen) => this.observed(seen), node, this.cpuFeatures);
     this.link = new ServerLink(
       { url: options.server, ca: options.ca, node, join_token: options.join_token, ...DEFAULT_LINK },
       new CredentialStore(state_dir, node),
@@ -209,6 +213,7 @@ export class Agent {
       abilities: [...this.engine.abilities],
       workers: this.options.workers,
       legacy_nfs: this.processes.offer,
+      cpu_features: this.cpuFeatures,
     };
     return {
       type: 'hello' as const,
@@ -278,6 +283,10 @@ export class Agent {
         await this.shells.open(shell, () => driver.openShell!(instance_id, size));
         return {};
       }
+      case 'accelerate':
+        return this.switchTo(instance, true);
+      case 'release':
+        return this.switchTo(instance, false);
       case 'export_state':
         return driver.exportState(instance_id);
       case 'import_state': {
@@ -289,6 +298,23 @@ export class Agent {
       case 'release_flows':
         return flowsOf(driver, instance_id).release(instance_id, paramsOf(ReleaseParams, params));
     }
+  }
+
+  /** Asked for what it does already, it changes nothing. */
+  private async switchTo(instance: InstanceSpec, accelerated: boolean): Promise<ObservedElement> {
+    const { id, acceleration: mode, driver: kind } = instance;
+    const { elements } = this.reconciler.driverOf(kind);
+    const told = () => elements && elementOf(instance, elements.switched(id), this.cpuFeatures);
+    const before = told();
+    if (!mode || !elements || !before)
+      throw new Error(`/instance_id: ${id} cannot be switched (${instance.nf}, driver ${kind})`);
+    const lack = accelerated ? lackOf(mode, this.cpuFeatures) : [];
+    if (lack.length > 0)
+      throw new Error(`/instance_id: the processor of ${this.options.node} lacks ${lack.join(', ')} for ${id}`);
+    if (before.accelerated === accelerated) return before;
+    await elements.switchTo(instance, accelerated);
+    this.reconciler.look();
+    return told()!;
   }
 
   private instanceOf(instanceId: string): InstanceSpec {

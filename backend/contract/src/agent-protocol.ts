@@ -3,6 +3,7 @@ import { ObservedApplications } from './applications/application.js';
 import { ApplicationsSpec } from './applications/definition.js';
 import { BoardDescription, ObservedBoard } from './boards.js';
 import { Generation, Id, Name, Origin, TimestampMs } from './common.js';
+import { CpuFeature, ObservedElement } from './element-manager.js';
 import { MAX_IMAGES } from './image-lack.js';
 import { InstanceState } from './lifecycle.js';
 import { EngineAbility, NodeSpec } from './node-spec.js';
@@ -13,7 +14,7 @@ import { SwitchAbilities, SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
 /** Raised on every change that older agents or servers do not understand. */
-export const AGENT_PROTOCOL = 9;
+export const AGENT_PROTOCOL = 10;
 
 /** Longest hello, in bytes: half of what a server reads from who has not been admitted. */
 export const HELLO_MOST_BYTES = 128 * 1024;
@@ -21,7 +22,12 @@ export const HELLO_MOST_BYTES = 128 * 1024;
 export const TEXT_MOST = 4000;
 const Text = z.string().max(TEXT_MOST);
 
-export const ObservedInstance = z.strictObject({ id: Id, state: InstanceState, detail: Text.nullable() });
+export const ObservedInstance = z.strictObject({
+  id: Id,
+  state: InstanceState,
+  detail: Text.nullable(),
+  element: ObservedElement.optional().describe('of an NF that can be switched and runs; absent: there is none'),
+});
 export const Observed = z.strictObject({
   generation: Generation.describe('newest generation that is fully applied'),
   state: z.enum(['converged', 'progressing', 'failed']),
@@ -53,6 +59,11 @@ export const AgentCapabilities = z.strictObject({
   iface: z.string().max(40),
   iface_mac: z.string().max(40),
   boards: z.array(BoardDescription).max(16).default([]),
+  cpu_features: z
+    .array(CpuFeature)
+    .max(CpuFeature.options.length)
+    .optional()
+    .describe('of its processor; absent: not reported'),
   containers: z
     .strictObject({
       available: z.boolean(),
@@ -142,7 +153,7 @@ export const AgentMessage = z.discriminatedUnion('type', [
 export type AgentMessage = z.infer<typeof AgentMessage>;
 
 /**
- * The unified VNFM calls (HYPER III-A) that ask for an answer. `hold_flows` and `end_hold` go to the instance before a split.
+ * The unified VNFM calls (HYPER III-A) that ask for an answer. `accelerate` and `release` answer with an `ObservedElement`. `hold_flows` and `end_hold` go to the instance before a split.
  * `arm_traces`, `read_traces`, `read_program` and `read_cells` go to a switch, whose name takes the place of the instance.
  */
 export const AgentMethod = z.enum([
@@ -153,6 +164,8 @@ export const AgentMethod = z.enum([
   'import_state',
   'export_flows',
   'release_flows',
+  'accelerate',
+  'release',
   'hold_flows',
   'end_hold',
   'arm_traces',

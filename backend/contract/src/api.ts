@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { APPLICATION_ROUTES } from './api-applications.js';
 import { BOARD_ROUTES } from './api-boards.js';
 import { DEPLOYMENT_ROUTES } from './api-deployments.js';
+import { ELEMENT_MANAGER_ROUTES } from './api-element-managers.js';
 import { LOOP_ROUTES } from './api-loops.js';
 import { NF_DESCRIPTOR_ROUTES } from './api-nf-descriptors.js';
 import { P4_PROGRAM_ROUTES } from './api-p4-programs.js';
@@ -259,6 +260,7 @@ export const ROUTES = defineRoutes({
   ...SWITCH_ROUTES,
   ...P4_PROGRAM_ROUTES,
   ...DEPLOYMENT_ROUTES,
+  ...ELEMENT_MANAGER_ROUTES,
   listNodes: {
     method: 'GET',
     path: '/nodes',

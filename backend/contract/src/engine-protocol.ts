@@ -233,6 +233,13 @@ export const EngineRequest = z.discriminatedUnion('method', [
   }),
   z.strictObject({
     id: z.int(),
+    method: z.literal('configure'),
+    params: z
+      .strictObject({ module: Id, config: z.record(z.string(), z.unknown()) })
+      .describe('another configuration for an NF, between two batches; its state stays; answers like `apply`'),
+  }),
+  z.strictObject({
+    id: z.int(),
     method: z.literal('set_split'),
     params: z
       .strictObject({
@@ -365,7 +372,7 @@ export const EngineStats = z.strictObject({
     .string()
     .max(64)
     .describe(
-      'of the graph that runs without its generation, as in the answer of the last `apply` or `set_split`; empty: none',
+      'of the graph that runs without its generation, as in the answer of the last `apply`, `set_split` or `configure`; empty: none',
     ),
   cycles_per_second: z.number(),
   workers: z.array(z.strictObject({ worker: z.int(), busy_cycles: z.int(), cpu_ns: z.int() })),

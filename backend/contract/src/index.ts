@@ -25,6 +25,7 @@ export * from './calibration.js';
 export * from './chain.js';
 export * from './common.js';
 export * from './container-image.js';
+export * from './element-manager.js';
 export * from './engine-protocol.js';
 export { type EventSubject, Severity } from './events/declare.js';
 export * from './events/event.js';

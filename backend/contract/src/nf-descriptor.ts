@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Bytes, DelayUs, Name, SlotResources, TimestampMs } from './common.js';
 import { ContainerImage } from './container-image.js';
+import { AcceleratedMode } from './element-manager.js';
 import { FlowKey } from './filter.js';
 import { SwitchAction } from './infrastructure.js';
 import { LegacyProgram } from './legacy-program.js';
@@ -172,6 +173,9 @@ export const NfDescriptor = z.strictObject({
     .strictObject({ field: Name, value: z.string().min(1).max(40) })
     .optional()
     .describe('the NF reads reassembled TCP streams where this field of its configuration has this value'),
+  acceleration: AcceleratedMode.optional().describe(
+    'how the NF is switched to an accelerator of its server while it runs, on the drivers `engine` and `container`. Absent: it cannot be',
+  ),
   scaling: z.strictObject({ max_instances: z.int().min(1).max(1024) }),
   implementations: z.array(Implementation).min(1).max(16),
   offload: SwitchOffload.optional(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BoardPlace } from './boards.js';
 import { Generation, Id, MacAddress, Name } from './common.js';
 import { ContainerImage } from './container-image.js';
+import { AcceleratedMode, CpuLimit } from './element-manager.js';
 import { FlowKey, FlowRange, MatchTerm, MetadataField } from './filter.js';
 import { KeepFlows } from './flow-steering.js';
 import { LegacyProgram } from './legacy-program.js';
@@ -76,6 +77,12 @@ export const InstanceSpec = z.strictObject({
     'with the drivers `process` and `container`: the unmodified program that it runs',
   ),
   image: ContainerImage.optional().describe('with the driver `container`: the image that it runs'),
+  cpu_limit: CpuLimit.optional().describe(
+    'with the driver `container`: most of a core that it may use. Absent: a whole one',
+  ),
+  acceleration: AcceleratedMode.optional().describe(
+    'how `accelerate` and `release` switch it while it runs; `config` is what it begins with. Absent: they do not',
+  ),
   metadata: z.record(z.string(), MetadataField).describe('where the NF writes each derived attribute'),
   outputs: z.array(OutputSpec),
   return_to: Target.nullable().describe('where replies go after an address-rewriting NF has restored their addresses'),

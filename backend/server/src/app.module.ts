@@ -6,6 +6,7 @@ import { CalibrationModule } from './modules/calibration/calibration.module.js';
 import { ChainsModule } from './modules/chains/chains.module.js';
 import { DataPathModule } from './modules/data-path/data-path.module.js';
 import { DeploymentsModule } from './modules/deployments/deployments.module.js';
+import { ElementManagersModule } from './modules/element-managers/element-managers.module.js';
 import { EventsModule } from './modules/events/events.module.js';
 import { FabricModule } from './modules/fabric/fabric.module.js';
 import { InfrastructureModule } from './modules/infrastructure/infrastructure.module.js';
@@ -51,6 +52,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       SamplesModule,
       NodesModule,
       FabricModule,
+      ElementManagersModule,
       AcceleratorsModule,
       DataPathModule,
       CalibrationModule,

@@ -1,5 +1,5 @@
 import type { InstanceSpec } from '@orrery/contract';
-import { ContainerImage, Id, LegacyProgram, MetadataField, Name } from '@orrery/contract';
+import { AcceleratedMode, ContainerImage, CpuLimit, Id, LegacyProgram, MetadataField, Name } from '@orrery/contract';
 import { z } from 'zod';
 import { backoffMs } from '../platform/backoff.js';
 import type { HeartbeatListener } from '../platform/heartbeat.js';
@@ -14,12 +14,14 @@ export const InstanceRecord = z.strictObject({
   metadata: z.record(z.string(), MetadataField).default({}),
   program: LegacyProgram.optional(),
   image: ContainerImage.optional(),
+  cpu_limit: CpuLimit.optional(),
+  acceleration: AcceleratedMode.optional(),
   digest: z.string(),
 });
 export type InstanceRecord = z.infer<typeof InstanceRecord>;
 
 export const recordOf = (
-  { id, nf, config, metadata, program, image }: InstanceSpec,
+  { id, nf, config, metadata, program, image, cpu_limit, acceleration }: InstanceSpec,
   digest: string,
 ): InstanceRecord => ({
   instance_id: id,
@@ -28,6 +30,8 @@ export const recordOf = (
   metadata,
   ...(program ? { program } : {}),
   ...(image ? { image } : {}),
+  ...(cpu_limit === undefined ? {} : { cpu_limit }),
+  ...(acceleration ? { acceleration } : {}),
   digest,
 });
 

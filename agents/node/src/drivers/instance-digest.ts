@@ -8,8 +8,11 @@ export const digestOf = (value: unknown): string =>
 export const processDigest = ({ nf, config, program }: InstanceSpec): string => digestOf([nf, config, program]);
 
 /** What a container is made from. */
-export const containerDigest = ({ nf, config, metadata, program, image }: InstanceSpec): string =>
-  digestOf([nf, config, metadata, ...(program ? [program] : []), ...(image ? [image] : [])]);
+export const containerDigest = (instance: InstanceSpec): string => {
+  const { nf, config, metadata, program, image, cpu_limit, acceleration } = instance;
+  const more = [program, image, cpu_limit, acceleration].filter((part) => part !== undefined);
+  return digestOf([nf, config, metadata, ...more]);
+};
 
 /** What the content of a slot is made from; at a switch also where frames go next, which its shell writes. */
 export const boardDigest = ({ nf, config, metadata, board, outputs, return_to }: InstanceSpec): string =>

@@ -11,6 +11,7 @@ import type {
   SlotRef,
   Target,
 } from '@orrery/contract';
+import type { Switched } from './acceleration.js';
 import type { ShellTerminal } from './shell-terminal.js';
 
 export type InstanceRuntimeState = 'starting' | 'running' | 'failed' | 'stopping';
@@ -142,12 +143,21 @@ export interface NfDriver {
   readLog?(instanceId: string, wanted: LogRequest): Promise<InstanceLog>;
   /** A shell where the program of an instance runs; absent: its instances are not in containers. */
   openShell?(instanceId: string, size: ShellSize): Promise<ShellTerminal>;
+  /** Its element manager, for instances with `acceleration`; absent: its instances cannot be switched. */
+  readonly elements?: ElementDriver;
   /** The two halves of migrate_instance: export flow state from one instance and import it into another. */
   exportState(instanceId: string): Promise<Record<string, unknown>>;
   /** `renew`: a flow that is known takes what came in if that was used later. Null: the instance does not count what it left out. */
   importState(instanceId: string, state: Record<string, unknown>, renew?: boolean): Promise<FlowImport | null>;
   /** The same for a part of the flows, portion by portion; absent: state moves as a whole. */
   readonly flows?: FlowDriver;
+}
+
+/** Switches NFs to an accelerator and back while their sessions stay up; what starts anew does what its specification says. */
+export interface ElementDriver {
+  /** Null: as its specification says. */
+  switched(instanceId: string): Switched | null;
+  switchTo(instance: InstanceSpec, accelerated: boolean): Promise<void>;
 }
 
 /** Moves flows by themselves. */

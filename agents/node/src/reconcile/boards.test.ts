@@ -67,6 +67,7 @@ function world(instances: InstanceSpec[], there: [string, BoardInstance][], over
     },
     failure: null,
     troubles: [],
+    element: () => null,
     converged: 2,
     now_ms: 1000,
     ...over,

@@ -27,6 +27,7 @@ function world(over: Partial<World>): World {
     boards: { kind: 'board', nfs: [], instances: new Map(), observed: [], unclaimed: [] },
     failure: null,
     troubles: [],
+    element: () => null,
     converged: 2,
     now_ms: 1000,
     ...over,

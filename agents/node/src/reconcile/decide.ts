@@ -1,4 +1,4 @@
-import { type InstanceSpec, isAtSwitch, type NodeSpec, type Observed } from '@orrery/contract';
+import { type InstanceSpec, isAtSwitch, type NodeSpec, type Observed, type ObservedElement } from '@orrery/contract';
 import { compile } from '../drivers/engine/compile.js';
 import { CompileError } from '../drivers/engine/compile-error.js';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
@@ -28,6 +28,8 @@ export interface World {
   boards: BoardWorld;
   failure: Failure | null;
   troubles: readonly string[];
+  /** What is told of an instance that can be switched; null: it cannot be. */
+  element(instance: InstanceSpec): ObservedElement | null;
   /** Newest generation reached, reported until a newer one is. */
   converged: number;
   now_ms: number;
@@ -142,10 +144,11 @@ function report(
   state: Observed['state'],
 ): Observed {
   const { spec, engine, boards } = world;
-  const instances: Observed['instances'] = (spec?.instances ?? []).map((instance) => ({
-    id: instance.id,
-    ...instanceState(instance, world, failure),
-  }));
+  const instances: Observed['instances'] = (spec?.instances ?? []).map((instance) => {
+    const seen = instanceState(instance, world, failure);
+    const element = seen.state === 'running' ? world.element(instance) : null;
+    return { id: instance.id, ...seen, ...(element ? { element } : {}) };
+  });
   const wanted = new Set(instances.map(({ id }) => id));
   for (const [id, { detail }] of hostsOf(world).flatMap((host) => [...host.instances]))
     if (!wanted.has(id)) instances.push({ id, state: 'stopping', detail });

@@ -1,4 +1,5 @@
-import type { InstanceSpec, NodeSpec, Observed, ObservedBoard, SlotRef } from '@orrery/contract';
+import type { CpuFeature, InstanceSpec, NodeSpec, Observed, ObservedBoard, SlotRef } from '@orrery/contract';
+import { elementOf } from '../drivers/acceleration.js';
 import type { EngineView } from '../drivers/engine/engine-driver.js';
 import { type BoardInstance, type Drift, DriverError, type HostedDriver, type NfDriver } from '../drivers/nf-driver.js';
 import type { Emit } from '../link/agent-event.js';
@@ -58,6 +59,7 @@ export class Reconciler {
     private readonly emit: Emit,
     private readonly onObserved: (observed: Observed) => void,
     private readonly node: string,
+    private readonly cpuFeatures: readonly CpuFeature[] = [],
   ) {
     this.ledger = new DriftLedger(node, emit);
     this.last = decide(this.world()).observed;
@@ -172,6 +174,10 @@ export class Reconciler {
         ...this.drifts.map(({ part, difference }) => `${part}: ${difference}`),
         ...this.drivers.interfaces.troubles,
       ],
+      element: (instance) => {
+        const { elements } = this.driverOf(instance.driver);
+        return elements ? elementOf(instance, elements.switched(instance.id), this.cpuFeatures) : null;
+      },
       converged: this.converged,
       now_ms: monotonicMs(),
     };

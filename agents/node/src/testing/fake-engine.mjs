@@ -42,6 +42,11 @@ const methods = {
     graph = params;
     return digested();
   },
+  configure: ({ module, config }) => {
+    if (config.refuse) return { error: { code: 'invalid-config', detail: 'no', pointer: '/config/refuse' } };
+    graph.modules.find(({ name }) => name === module).config = config;
+    return digested();
+  },
   // The generation stays that of the last graph, as with the engine.
   set_split: ({ module, ranges, keep_flows }) => {
     const { config } = graph.modules.find(({ name }) => name === module);
@@ -60,7 +65,10 @@ const methods = {
     modules: graph.modules.map(({ name, kind }) => ({ name, kind, ...counters, queue_depth: null, latency_ns: null })),
     ports: [],
   }),
-  get_state: ({ module, limit }) => ({ module, limit }),
+  get_state: ({ module, limit }) => {
+    const config = graph.modules.find(({ name }) => name === module)?.config ?? {};
+    return { module, limit, ...('speed' in config ? { speed: config.speed } : {}) };
+  },
   export_state: ({ module }) => ({ flows_of: module }),
   import_state: () => ({}),
   shutdown: () => {

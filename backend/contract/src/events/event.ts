@@ -6,6 +6,7 @@ import { CHAIN_EVENTS } from './chain.js';
 import { type EventDeclaration, Severity } from './declare.js';
 import { DEPLOYMENT_EVENTS } from './deployment.js';
 import { DETECTION_EVENTS } from './detection.js';
+import { ELEMENT_MANAGER_EVENTS } from './element-manager.js';
 import { LOOP_EVENTS } from './loop.js';
 import { NF_DESCRIPTOR_EVENTS } from './nf-descriptor.js';
 import { AGENT_EVENTS, NODE_EVENTS } from './node.js';
@@ -34,6 +35,7 @@ export const EVENTS = {
   ...APPLICATION_EVENTS,
   ...CHAIN_EVENTS,
   ...DEPLOYMENT_EVENTS,
+  ...ELEMENT_MANAGER_EVENTS,
   ...NF_DESCRIPTOR_EVENTS,
   ...P4_PROGRAM_EVENTS,
   ...NODE_EVENTS,

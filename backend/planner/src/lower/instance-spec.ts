@@ -5,11 +5,15 @@ import { sortAddresses } from './addresses.js';
 import type { ChainToLower } from './input.js';
 import type { Outputs } from './outputs.js';
 
+/** Drivers that change a setting of an NF while its sessions stay up. */
+const SWITCHABLE: ReadonlySet<Instance['driver']> = new Set(['engine', 'container']);
+
 /** What a server is told of an instance. */
 export function instanceSpec(input: ChainToLower, instance: Instance, outputs: Outputs): InstanceSpec {
   const { chain, layout } = input;
   const descriptor = indexDescriptors(input.descriptors).get(instance.nf)!;
   const program = ['process', 'container'].includes(instance.driver) ? programOf(descriptor) : null;
+  const { acceleration } = descriptor;
   const image = instance.driver === 'container' ? imageOf(descriptor) : null;
   return {
     id: instance.id,
@@ -23,6 +27,7 @@ export function instanceSpec(input: ChainToLower, instance: Instance, outputs: O
     config: configOf(input, instance, descriptor),
     ...(program ? { program } : {}),
     ...(image ? { image } : {}),
+    ...(acceleration && SWITCHABLE.has(instance.driver) ? { acceleration } : {}),
     metadata: Object.fromEntries(
       descriptor.attributes.flatMap(({ name }) => {
         const field = layout.get(`${instance.node_id}.${name}`);

@@ -135,6 +135,7 @@ describe('a slot at a switch', () => {
       hosted: [],
       failure: null,
       troubles: [],
+      element: () => null,
       converged: 0,
       now_ms: 0,
       boards: {

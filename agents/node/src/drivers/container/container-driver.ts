@@ -19,7 +19,14 @@ import type { ProgramInstance } from '../legacy/program-instance.js';
 import { ProgramRunner } from '../legacy/program-runner.js';
 import { ProgramUsage } from '../legacy/program-usage.js';
 import type { Programs } from '../legacy/programs.js';
-import { type Change, DriverError, type FlowDriver, type HostedDriver, type HostedFigure } from '../nf-driver.js';
+import {
+  type Change,
+  DriverError,
+  type ElementDriver,
+  type FlowDriver,
+  type HostedDriver,
+  type HostedFigure,
+} from '../nf-driver.js';
 import type { ShellTerminal } from '../shell-terminal.js';
 import { INSTANCE_LABEL, NF_LIMITS } from './container-config.js';
 import { ContainerHousing } from './container-housing.js';
@@ -197,6 +204,17 @@ export class ContainerDriver implements HostedDriver {
   readonly flows: FlowDriver = {
     export: async (instanceId, wanted) => this.running(instanceId).control.exportFlows(wanted),
     release: async (instanceId, wanted) => this.running(instanceId).control.releaseFlows(wanted),
+  };
+
+  readonly elements: ElementDriver = {
+    switched: (instanceId) => {
+      const running = this.instances.has(instanceId) ? this.instances.get(instanceId).running : null;
+      return running && isNf(running) ? running.switched : null;
+    },
+    switchTo: ({ id }, accelerated) => {
+      const instance = this.instances.get(id);
+      return instance.inTurn(() => this.runner.switchTo(this.running(id), instance.record, accelerated));
+    },
   };
 
   /** Reads the figures of all that respond in time; late ones go into the next reading. */

@@ -1,4 +1,5 @@
 import { Heartbeat, type HeartbeatTiming } from '../../platform/heartbeat.js';
+import type { Switched } from '../acceleration.js';
 import { HeartbeatSocket } from '../heartbeat-socket.js';
 import type { End, InstanceListener, RunningInstance } from '../hosted-instance.js';
 import type { EngineEnds } from '../nf-driver.js';
@@ -8,6 +9,8 @@ import type { NfClient, NfStats } from './nf-client.js';
 /** A running container NF that responds. The ID of its container is known once Docker has been asked. */
 export class ContainerInstance implements RunningInstance {
   readonly ended: Promise<End>;
+  /** Null: it does what its record says. */
+  switched: Switched | null = null;
   private resolveEnded!: (end: End) => void;
   private over = false;
   private before: NfStats | null = null;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HeartbeatTiming } from '../../platform/heartbeat.js';
 import { monotonicMs } from '../../platform/monotonic.js';
+import { type Switched, switchedConfig } from '../acceleration.js';
 import { Refusal, Unreachable } from '../control-client.js';
 import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError, unknownNf } from '../nf-driver.js';
@@ -39,11 +40,16 @@ export class ContainerRunner implements Runner<ContainerInstance> {
   ) {}
 
   /** Through its control socket, so that a running one is found while Docker is down. */
-  async adopt({ instance_id, nf }: InstanceRecord): Promise<ContainerInstance | null> {
+  async adopt(record: InstanceRecord): Promise<ContainerInstance | null> {
+    const { instance_id, nf, acceleration } = record;
     if (!(await this.linked(instance_id))) return null;
     try {
       const instance = await this.meet(instance_id, null);
-      if ((await instance.control.nf()) === nf) return instance;
+      if ((await instance.control.nf()) === nf) {
+        // An earlier agent may have switched it.
+        if (acceleration) await instance.control.configure(record);
+        return instance;
+      }
       instance.release();
     } catch {
       // It will be recreated.
@@ -71,10 +77,21 @@ export class ContainerRunner implements Runner<ContainerInstance> {
   /** An NF that does not respond is restarted with the new configuration. */
   async configure(instance: ContainerInstance, record: InstanceRecord): Promise<boolean> {
     try {
-      await instance.control.configure(record);
+      await instance.control.configure(asSwitched(record, instance.switched));
       return true;
     } catch (error) {
       if (error instanceof Unreachable) return false;
+      throw error instanceof Refusal ? refusedBy(record.instance_id, error) : error;
+    }
+  }
+
+  /** Changes only the setting that switches it. */
+  async switchTo(instance: ContainerInstance, record: InstanceRecord, accelerated: boolean): Promise<void> {
+    const switched = { accelerated, at_ms: Date.now() };
+    try {
+      await instance.control.configure(asSwitched(record, switched));
+      instance.switched = switched;
+    } catch (error) {
       throw error instanceof Refusal ? refusedBy(record.instance_id, error) : error;
     }
   }
@@ -227,6 +244,11 @@ export class ContainerRunner implements Runner<ContainerInstance> {
       instance.end(await this.whyUnreachable(instanceId, error));
     }
   }
+}
+
+function asSwitched(record: InstanceRecord, switched: Switched | null): InstanceRecord {
+  const { acceleration: mode, config } = record;
+  return mode && switched ? { ...record, config: switchedConfig(config, mode, switched) } : record;
 }
 
 function refusedBy(instanceId: string, refusal: Refusal): DriverError {

@@ -30,6 +30,7 @@ const LIMIT_MS: Record<Method, number> = {
   import_state: 10_000,
   export_flows: 10_000,
   release_flows: 10_000,
+  configure: 20_000,
   set_split: 5000,
   hold_flows: 5000,
   end_hold: 5000,
@@ -88,6 +89,11 @@ export class EngineClient {
 
   async releaseFlows(module: string, wanted: FlowReleaseRequest): Promise<FlowRelease> {
     return FlowRelease.parse(await this.request('release_flows', { module, ...wanted }));
+  }
+
+  /** Another configuration for an NF. Resolves with the digest of the graph with it. */
+  async configure(module: string, config: Record<string, unknown>): Promise<string> {
+    return Applied.parse(await this.request('configure', { module, config })).graph_digest;
   }
 
   /** New ranges for a `hash_split`. Resolves with the digest of the graph with them. */

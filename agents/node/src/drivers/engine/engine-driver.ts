@@ -20,6 +20,7 @@ import { explainRefusal } from './explain-refusal.js';
 import { bytestreamOf } from './names.js';
 import { PortWatch } from './port-watch.js';
 import { SplitHolds } from './split-holds.js';
+import { SwitchedNfs } from './switched-nfs.js';
 
 export interface EngineOptions {
   /** Path of the engine's executable. */
@@ -97,7 +98,7 @@ export class EngineDriver implements NfDriver {
     this.ports = new PortWatch(options.node, emit, () => {
       const { applied, client } = this;
       // Never queued behind a new graph. While the interface is missing this fails; a later reading retries.
-      if (applied && client && !client.busy) client.apply(applied.graph).catch(() => undefined);
+      if (applied && client && !client.busy) client.apply(this.elements.in(applied.graph)).catch(() => undefined);
     });
   }
 
@@ -212,12 +213,15 @@ export class EngineDriver implements NfDriver {
   }
 
   async realize({ wiring }: Change): Promise<void> {
-    if (!wiring || this.leaving) return;
+    if (wiring && !this.leaving) await this.elements.inTurn(() => this.apply(wiring));
+  }
+
+  private async apply(wiring: Wiring): Promise<void> {
     const { client } = this;
     if (!client || this.status !== 'running') throw new DriverError('the engine is not running');
     let digest: string;
     try {
-      digest = (await this.newRanges(client, wiring)) ?? (await client.apply(wiring.graph));
+      digest = (await this.newRanges(client, wiring)) ?? (await client.apply(this.elements.in(wiring.graph)));
     } catch (error) {
       throw error instanceof Refusal
         ? explainRefusal(error, wiring)
@@ -226,6 +230,7 @@ export class EngineDriver implements NfDriver {
     if (client !== this.client) return;
     this.applied = wiring;
     this.appliedDigest = digest;
+    this.elements.keepThoseIn(wiring.graph);
     this.differences.length = 0;
   }
 
@@ -266,6 +271,14 @@ export class EngineDriver implements NfDriver {
     export: async (instanceId, wanted) => this.connected.exportFlows(instanceId, wanted),
     release: async (instanceId, wanted) => this.connected.releaseFlows(instanceId, wanted),
   };
+
+  readonly elements = new SwitchedNfs(
+    () => this.connected,
+    () => this.applied,
+    (digest) => {
+      this.appliedDigest = digest;
+    },
+  );
 
   readonly holds = new SplitHolds(
     () => this.connected,
@@ -455,6 +468,7 @@ export class EngineDriver implements NfDriver {
     this.client = null;
     this.process = null;
     this.applied = null;
+    this.elements.clear();
     this.known = null;
     this.ports.forget();
     this.differences.length = 0;

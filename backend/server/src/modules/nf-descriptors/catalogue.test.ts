@@ -26,6 +26,19 @@ describe('loadCatalogue', () => {
     expect([descriptors.map(({ id }) => id), problems]).toEqual([['a', 'b'], []]);
   });
 
+  it('has NFs whose accelerated mode is a choice of their configuration', async () => {
+    const shipped = fileURLToPath(new URL('../../../../../agents/nfs', import.meta.url));
+    const { descriptors, problems } = await loadCatalogue([shipped]);
+    expect(problems).toEqual([]);
+    const switched = descriptors.filter(({ acceleration }) => acceleration);
+    expect(switched.map(({ id }) => id)).toContain('crypto-tunnel');
+    for (const { acceleration, config_schema } of switched) {
+      const { setting, accelerated, plain } = acceleration!;
+      const choices = (config_schema.properties as Record<string, { enum?: unknown[] }>)[setting]?.enum;
+      expect(new Set(choices)).toEqual(new Set([accelerated, plain]));
+    }
+  });
+
   it('reports an invalid descriptor and loads the others', async () => {
     describeNf('good');
     describeNf('bad', { version: 'one', colour: 'red' });

@@ -50,6 +50,16 @@ it('names each field that is wrong', () => {
   expect(errorsOf((nf) => (nf.implementations[0]!.driver = 'engine'))).toEqual([
     ['/implementations/0/driver', 'bad-implementation'],
   ]);
+  const acceleration = {
+    kind: 'instructions',
+    setting: 'rules',
+    accelerated: 'a',
+    plain: 'b',
+    cpu_features: [],
+  } as const;
+  expect(errorsOf((nf) => (nf.acceleration = { ...acceleration, cpu_features: [] }))).toEqual([
+    ['/acceleration', 'not-possible'],
+  ]);
   expect(errorsOf((nf) => delete nf.implementations[0]!.program)).toEqual([[PROGRAM, 'required']]);
   expect(errorsOf((_, program) => (program.setup = []))).toEqual([[`${PROGRAM}/command`, 'required']]);
   expect(errorsOf((_, program) => (program.setup[0]![0] = '{{rules}}'))).toEqual([

@@ -72,7 +72,18 @@ function imageNfErrors(image: ContainerImage, descriptor: NfDescriptor): FieldEr
 }
 
 function commonErrors(descriptor: NfDescriptor): FieldError[] {
-  return [...packetErrors(descriptor), ...scaleErrors(descriptor), ...configErrors(descriptor)];
+  return [
+    ...switchErrors(descriptor),
+    ...packetErrors(descriptor),
+    ...scaleErrors(descriptor),
+    ...configErrors(descriptor),
+  ];
+}
+
+/** Another configuration restarts it. */
+function switchErrors({ acceleration }: NfDescriptor): FieldError[] {
+  if (!acceleration) return [];
+  return [at('/acceleration', 'must be absent: a legacy NF cannot be switched while it runs', 'not-possible')];
 }
 
 /** A schema that is wrong says nothing of the default configuration. */

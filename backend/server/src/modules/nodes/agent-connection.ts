@@ -34,6 +34,8 @@ const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   import_state: 35_000,
   export_flows: 35_000,
   release_flows: 35_000,
+  accelerate: 25_000,
+  release: 25_000,
   hold_flows: 12_000,
   end_hold: 12_000,
   arm_traces: 12_000,

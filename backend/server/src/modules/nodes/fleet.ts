@@ -499,7 +499,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
   private capabilities(): Capability[] {
     return [...this.nodes].flatMap(([node, { connected, record, observed }]) => {
       if (!connected || !record?.capabilities) return [];
-      const { dpdk, engine_memory, cores, nfs, containers, legacy_nfs } = record.capabilities;
+      const { dpdk, engine_memory, cores, nfs, containers, legacy_nfs, cpu_features } = record.capabilities;
       const parts = [cores === 1 ? '1 core' : `${cores} cores`, `${nfs.length} NFs`];
       if (dpdk) parts.unshift(dpdk, engine_memory ?? 'memory unknown');
       const usable = nfs.length > 0 && observed?.engine !== 'failed';
@@ -514,6 +514,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
         },
         ...(containers ? [containerCapability(node, containers)] : []),
         ...(legacy_nfs ? [legacyCapability(node, legacy_nfs)] : []),
+        ...(cpu_features ? [instructionsCapability(node, cpu_features)] : []),
       ];
     });
   }
@@ -554,6 +555,13 @@ function containerCapability(
 ): Capability {
   const fallback = available ? null : 'NFs run in the engine';
   return { id: 'containers', title: 'Container NFs', where, available, detail, fallback };
+}
+
+function instructionsCapability(where: string, features: readonly string[]): Capability {
+  const available = features.length > 0;
+  const detail = available ? features.join(', ') : 'the processor has none that NFs use';
+  const fallback = available ? null : 'NFs work without them and cannot be accelerated here';
+  return { id: 'cpu-instructions', title: 'CPU instructions', where, available, detail, fallback };
 }
 
 function legacyCapability(

@@ -1,0 +1,36 @@
+import { Controller, Global, Inject, Module } from '@nestjs/common';
+import type { ElementState, RouteInput, SessionInfo } from '@orrery/contract';
+import { Caller, Input, Route } from '../../platform/route.js';
+import { ELEMENT_MANAGERS } from '../../ports/element-managers.js';
+import { ElementManagersService } from './element-managers.service.js';
+
+@Controller()
+class ElementManagersController {
+  constructor(@Inject(ElementManagersService) private readonly elements: ElementManagersService) {}
+
+  @Route('getNfInstanceElement')
+  get(@Input() { params }: RouteInput<'getNfInstanceElement'>): ElementState {
+    return this.elements.required(params.id);
+  }
+
+  @Route('accelerateNfInstance')
+  accelerate(
+    @Input() { params }: RouteInput<'accelerateNfInstance'>,
+    @Caller() caller: SessionInfo,
+  ): Promise<ElementState> {
+    return this.elements.switchTo(params.id, true, { by: caller.name });
+  }
+
+  @Route('releaseNfInstance')
+  release(@Input() { params }: RouteInput<'releaseNfInstance'>, @Caller() caller: SessionInfo): Promise<ElementState> {
+    return this.elements.switchTo(params.id, false, { by: caller.name });
+  }
+}
+
+@Global()
+@Module({
+  controllers: [ElementManagersController],
+  providers: [ElementManagersService, { provide: ELEMENT_MANAGERS, useExisting: ElementManagersService }],
+  exports: [ELEMENT_MANAGERS],
+})
+export class ElementManagersModule {}

@@ -45,6 +45,15 @@ export const NfSplit = z.strictObject({
   ranges: InstanceRanges.optional().describe(
     'absent: equal ranges, also once the NF of a running chain gets another number of instances',
   ),
+  instances: z
+    .int()
+    .min(1)
+    .max(MOST_RANGES)
+    .nullable()
+    .optional()
+    .describe(
+      'how many, whatever the estimated load needs, also in later plans; without `ranges`, those of now are halved, or go to their neighbours. null: as the load needs. Absent: as it is now',
+    ),
   keep_flows: KeepFlows.nullable()
     .optional()
     .describe(
@@ -69,7 +78,7 @@ export const PlannedSplit = z.strictObject({
 export type PlannedSplit = z.infer<typeof PlannedSplit>;
 
 /** Ranges and kept flows of one NF's split, as they are to be. Absent fields: the default. */
-export const SplitRequest = NfSplit.omit({ node_id: true }).extend({
+export const SplitRequest = NfSplit.omit({ node_id: true, instances: true }).extend({
   plan_id: Id.optional().describe(
     'a plan of exactly this change, which is deployed as it is; absent: it is planned now',
   ),

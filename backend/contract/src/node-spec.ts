@@ -46,10 +46,10 @@ export const SplitTarget = z.strictObject({ range: FlowRange, to: Target });
 export const OutputSpec = z.strictObject({
   edge_id: Id,
   match: z.array(MatchTerm),
-  key: FlowKey.describe('fields hashed to select a target; empty if there is only one'),
+  key: FlowKey.describe('fields hashed to select a target; empty if there is only one whose flows are not tracked'),
   targets: z.array(SplitTarget).min(1),
   keep_flows: KeepFlows.optional().describe(
-    'with several targets: flows in progress stay at theirs when the ranges change; absent: all follow the ranges',
+    'flows in progress stay at their targets when the ranges change, also where one target becomes several; absent: all follow the ranges',
   ),
 });
 export type OutputSpec = z.infer<typeof OutputSpec>;

@@ -26,6 +26,8 @@ export { overlap } from './check/reach.js';
 export { filterBox } from './check/resolve-filter.js';
 export { CHECK_STEPS, type ChainContext, validateChain } from './check/validate.js';
 export { grouped } from './grouped.js';
+export { equalRanges } from './igraph/flow-range.js';
+export { drainedRanges, type RangeMove, rangeMoves, scaledRanges } from './igraph/scaled-ranges.js';
 export { CORE_BUDGET } from './igraph/sizing.js';
 // Accelerators lent in turn (SSM II.B).
 export { decideLending, type Handover, type WhyReleased } from './lending/decide.js';

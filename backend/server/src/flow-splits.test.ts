@@ -189,6 +189,35 @@ it('are refused where they do not partition, or do not fit the NF, with the fiel
   expect(await rangesNow()).not.toEqual(lopsided(n));
 });
 
+it('have as many instances as were asked for, also in later plans, and move nothing but halves of ranges', async () => {
+  const before = await rangesNow();
+  const n = before.length + 1;
+  const deploy = async (splits?: object[]) => {
+    const body = { chain_id, ...(splits ? { splits } : {}) } as { chain_id: string };
+    const { id } = await server.api.call('createDeployment', { body });
+    expect(await server.finished(id)).toMatchObject({ state: 'COMPLETED', error: null });
+  };
+  await deploy([{ node_id: 'ids', instances: n }]);
+  const after = await rangesNow();
+  expect(after).toHaveLength(n);
+  expect(after.slice(1, -1)).toEqual(before.slice(1));
+  expect(after.at(-1)!.hi).toBe(before[0]!.hi);
+  await deploy();
+  expect(await rangesNow()).toEqual(after);
+  // A change of ranges leaves the number, and without a number it is by load again.
+  await put({ ranges: lopsided(n) });
+  expect(await rangesNow()).toEqual(lopsided(n));
+  await deploy([{ node_id: 'ids', instances: null }]);
+  expect(await rangesNow()).toEqual(before);
+  const { status, body } = await server.api.request('createDeployment', {
+    body: JSON.stringify({ chain_id, splits: [{ node_id: 'ids', instances: 200 }] }),
+  });
+  expect([status, (body as { errors: { pointer: string }[] }).errors[0]!.pointer]).toEqual([
+    422,
+    '/splits/0/instances',
+  ]);
+});
+
 it('tell the live share and the exceptions of each instance, also of one on another server', async () => {
   const splitting = [...server.agents.values()].find(({ spec }) =>
     spec?.instances.some(({ node_id }) => node_id === 'fw'),

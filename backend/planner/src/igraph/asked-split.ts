@@ -24,3 +24,8 @@ export function keptByEngines(asked: NfSplit | undefined, affinity: FlowKey): Ke
 export function keptBySwitches(asked: NfSplit | undefined): KeepFlows | null {
   return asked?.keep_flows ?? null;
 }
+
+/** How many instances the NF is to have, whatever its load needs; null: as many as that needs. */
+export function askedInstances(chain: Pick<PlannedChain, 'splits'>, nodeId: string): number | null {
+  return askedSplit(chain, nodeId)?.instances ?? null;
+}

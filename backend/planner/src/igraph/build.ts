@@ -1,4 +1,12 @@
-import { type ExitNode, type FlowKey, type FlowRange, isPlanned, type NfDescriptor, type Plan } from '@orrery/contract';
+import {
+  type ExitNode,
+  type FlowKey,
+  type FlowRange,
+  isAtSwitch,
+  isPlanned,
+  type NfDescriptor,
+  type Plan,
+} from '@orrery/contract';
 import { BadProblem } from '../bad-problem.js';
 import {
   type AssignedImplementation,
@@ -201,12 +209,18 @@ function configOf({ chain: { definition } }: ChainForm, nodeId: string): Readonl
   return node?.kind === 'nf' ? node.config : {};
 }
 
-const SINGLE = { count: 1, ranges: [WHOLE_RANGE], hasStrays: false, partition: { kind: 'single' } } as const;
+const SINGLE = {
+  count: 1,
+  ranges: [WHOLE_RANGE],
+  hasStrays: false,
+  scales: false,
+  partition: { kind: 'single' },
+} as const;
 
 function countNf(
   { id, node }: Extract<FormNode, { kind: 'nf' }>,
   descriptor: NfDescriptor,
-  upstream: readonly (CountedNode | null)[],
+  upstream: readonly (SplitNode | null)[],
   chainForm: ChainForm,
   catalogue: DescriptorIndex,
   conflicts: Constraint[],
@@ -223,12 +237,19 @@ function countNf(
   const steady = !fromSwitch || switchIsSteady(key, id, chainForm, catalogue);
   if (count > 1 && !steady && descriptor.affinity.length > 0) limit('affinity', 1);
   const own = { id, affinity: descriptor.affinity, written: written(descriptor) };
-  if (count === 1) return { ...own, ...SINGLE };
   const asked = askedSplit(chainForm.chain, node.node_id);
-  const counted = { ...own, count, ranges: rangesOf(asked, count), hasStrays: asked !== undefined };
+  const scales = asked?.instances !== undefined && descriptor.affinity.length > 0;
+  // Switches and slots at them have no engine behind them that could track flows to a single instance.
+  if (count === 1 && (!scales || !upstream.every((it) => it !== null && hasEngine(it)))) return { ...own, ...SINGLE };
+  const ranges = count === 1 ? [WHOLE_RANGE] : rangesOf(asked, count);
+  const counted = { ...own, count, ranges, hasStrays: asked !== undefined, scales };
   if (fromSwitch) return { ...counted, partition: { kind: 'switch', key, steady } };
   const from = upstream.filter((it) => it !== null);
   return { ...counted, partition: choosePartition(counted, from, asked === undefined) };
+}
+
+function hasEngine({ implementation }: SplitNode): boolean {
+  return !(implementation?.driver === 'board' && isAtSwitch(implementation));
 }
 
 /**

@@ -21,6 +21,8 @@ export interface CountedNode {
   readonly ranges: readonly FlowRange[];
   /** Its ranges were changed by hand: it may still have flows outside the ranges of their instances (E2 3.4.4). */
   readonly hasStrays: boolean;
+  /** The number of its instances changes while it runs: each way to it tracks flows, also one to a single instance. */
+  readonly scales: boolean;
   readonly partition: Partition;
   /** Fields in which packets that must meet the same instance are equal; empty: any packets may meet any instance. */
   readonly affinity: readonly string[];
@@ -77,7 +79,7 @@ interface Pair {
   readonly share: number;
 }
 
-/** The instance pairs between which flows pass, and which flows; no key where an instance has one successor only. */
+/** The instance pairs between which flows pass, and which flows; no key where an instance has one successor only that does not scale. */
 export function pairs(from: CountedNode, to: CountedNode): Pair[] {
   const leaving = leavingPartition(from);
   const { partition } = to;
@@ -102,7 +104,7 @@ export function pairs(from: CountedNode, to: CountedNode): Pair[] {
       const share = ((hi - lo) / (mine.hi - mine.lo)) * portion(from.ranges[i]!);
       if (lo < hi) out.push({ from: i, to: j, key: partition.key, range: { lo, hi }, share });
     }
-    return out.length === 1 ? [whole(i, out[0]!.to)] : out;
+    return out.length === 1 && !to.scales ? [whole(i, out[0]!.to)] : out;
   }).flat();
 }
 

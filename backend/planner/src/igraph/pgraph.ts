@@ -4,6 +4,7 @@ import { indexDescriptors } from '../check/attributes.js';
 import { configuredNf } from '../check/configured-nf.js';
 import { type ChainGraph, graphOf, topologicalOrder } from '../check/graph.js';
 import { withoutNegligible } from '../without-negligible.js';
+import { askedInstances } from './asked-split.js';
 import { countedCost } from './counted-cost.js';
 import { cyclesPerPacket, instancesFor, packetRate } from './sizing.js';
 
@@ -55,7 +56,7 @@ export function pgraphOfChain(pgraph: PGraph, { chain_id, definition }: PlannedC
 
 /**
  * The union of the chains with one node for each NF of each (E2 3.4.1 step 1), its load from the rate estimates, and
- * the instances that carry it on cores of `referenceGhz` (step 2), before the descriptor's limit on instances; one in
+ * the instances that carry it on cores of `referenceGhz` (step 2) or that are asked for, before the descriptor's limit on instances; one in
  * a slot of a board.
  * Precondition: `validateChain` finds no error in any of them.
  */
@@ -72,11 +73,12 @@ export function buildPGraph(
 
 /** What one chain is in the policy graph. */
 export function chainPGraph(
-  { chain_id, definition }: PlannedChain,
+  chain: PlannedChain,
   descriptors: readonly NfDescriptor[],
   referenceGhz: number,
   implementations: AssignedImplementations,
 ): PGraph {
+  const { chain_id, definition } = chain;
   const catalogue = indexDescriptors(descriptors);
   const graph = graphOf(definition);
   const { edgeRates, nodeRates } = estimateRates(definition, graph);
@@ -100,7 +102,7 @@ export function chainPGraph(
       load_bps,
       load_pps,
       cores_needed,
-      instances: implementation.driver === 'board' ? 1 : instancesFor(cores_needed),
+      instances: implementation.driver === 'board' ? 1 : (askedInstances(chain, node.id) ?? instancesFor(cores_needed)),
     });
   }
   const edges = graph.edges.map(

@@ -48,11 +48,11 @@ export class Outputs {
 
   private output(parts: readonly GraphEdge[]): OutputSpec {
     const [first] = parts as [GraphEdge];
-    const kept = parts.length > 1 ? this.kept(first) : null;
+    const kept = first.key.length > 0 ? this.kept(first) : null;
     return {
       edge_id: first.pgraph_edge!,
       match: this.match(first),
-      key: parts.length > 1 ? first.key : [],
+      key: parts.length > 1 || kept ? first.key : [],
       targets: wholeSpace(parts.map((part) => ({ range: part.range, to: this.target(part) }))),
       ...(kept ? { keep_flows: kept } : {}),
     };

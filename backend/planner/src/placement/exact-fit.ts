@@ -44,6 +44,7 @@ class FitSearch {
   private readonly count: Int32Array;
   private readonly crossingInto: Int32Array;
   private readonly kind: readonly string[];
+  private readonly anyApart: boolean;
   private found: readonly Place[] | null = null;
   /** Traffic that crosses in `found`. */
   private least = Number.POSITIVE_INFINITY;
@@ -59,6 +60,7 @@ class FitSearch {
     private readonly time: Pick<Budget, 'expired'>,
   ) {
     const { items, bins } = problem;
+    this.anyApart = items.some(({ apart }) => apart !== undefined);
     this.adjacency = adjacencyOf(problem);
     this.places = items.map(() => null);
     this.load = bins.map(({ cores }) => new Float64Array(cores));
@@ -116,7 +118,8 @@ class FitSearch {
    */
   private choices(item: number): Place[] | null {
     const { bins, items } = this.problem;
-    const { cycles_per_second, memory_bytes, hosts } = items[item]!;
+    const { cycles_per_second, memory_bytes, hosts, apart } = items[item]!;
+    const same = apart === undefined ? [] : [...items.keys()].filter((other) => items[other]!.apart === apart);
     const empty = new Set<string>();
     const choices: Place[] = [];
     for (const [bin, { hz, memory_bytes: room }] of bins.entries()) {
@@ -130,9 +133,17 @@ class FitSearch {
       const load = this.load[bin]!;
       if (!this.spend(load.length)) return null;
       const share = cycles_per_second / hz;
+      const taken = new Set(
+        same.flatMap((other) => {
+          const there = this.places[other];
+          return there?.bin === bin ? there.core : [];
+        }),
+      );
       const full = new Set<number>();
       load.forEach((used, core) => {
-        if (used + share > CORE_BUDGET * SLACK || full.has(used)) return;
+        if (used + share > CORE_BUDGET * SLACK || taken.has(core)) return;
+        // Cores that are equally full differ where one of them has an item that others must not join.
+        if (!this.anyApart && full.has(used)) return;
         full.add(used);
         choices.push({ bin, core });
       });

@@ -21,6 +21,8 @@ export interface Item {
   readonly outside_out_bps: number;
   /** Absent: any server. */
   readonly hosts?: Hosts;
+  /** Items of the same name have a core each, but for those that share one already. Absent: any core. */
+  readonly apart?: string;
 }
 
 /** Directed traffic between two items, by index. */
@@ -92,12 +94,13 @@ function foundBins(infrastructure: Infrastructure): Bin[] {
   });
 }
 
-/** The placement problem of an instance graph. Without `hosts`, by item, each may stand anywhere. */
+/** The placement problem of an instance graph. Without `hosts` and `apart`, by item, each may stand anywhere. */
 export function problemOf(
   graph: UnplacedGraph,
   bins: readonly Bin[],
   table: PlacementProblem['table'],
   hosts: readonly (Hosts | null)[] = [],
+  apart: readonly (string | null)[] = [],
 ): PlacementProblem {
   const work = workNodes(graph);
   const index = new Map(work.map(({ id }, i) => [id, i]));
@@ -119,6 +122,7 @@ export function problemOf(
     outside_in_bps: outsideIn[i]!,
     outside_out_bps: outsideOut[i]!,
     ...(hosts[i] ? { hosts: hosts[i] } : {}),
+    ...(apart[i] ? { apart: apart[i] } : {}),
   }));
   return { items, flows, bins, table };
 }

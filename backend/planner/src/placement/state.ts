@@ -170,6 +170,9 @@ export class PlacementState {
     if (hosts && !this.mayStand(item, bin))
       return { constraint: 'implementation', needed: 1, available: 0, unit: hosts.lack, where: id };
     if (this.coreWithRoom(item, bin) === NOWHERE && !this.repack(item, bin)) {
+      const taken = this.coresApart(item, bin);
+      if (taken && taken.size >= cores)
+        return { constraint: 'cpu', needed: 1, available: 0, unit: 'cores without another instance of it', where: id };
       const share = this.share(item, bin);
       const least = Math.min(...this.coreLoad[bin]!);
       const free = cores === 0 ? 0 : Math.max(0, CORE_BUDGET - least);
@@ -279,9 +282,21 @@ export class PlacementState {
     const share = this.share(item, bin);
     const bound = this.pinned[item];
     if (bound?.bin === bin) return load[bound.core]! + share <= FULL ? bound.core : NOWHERE;
-    let least = 0;
-    for (let core = 1; core < load.length; core++) if (load[core]! < load[least]!) least = core;
-    return load[least]! + share <= FULL ? least : NOWHERE;
+    const taken = this.coresApart(item, bin);
+    let least = NOWHERE;
+    for (let core = 0; core < load.length; core++) {
+      if (taken?.has(core)) continue;
+      if (least === NOWHERE || load[core]! < load[least]!) least = core;
+    }
+    return least !== NOWHERE && load[least]! + share <= FULL ? least : NOWHERE;
+  }
+
+  /** Cores of the server with an item from which this one stands apart; `null`: it stands beside any. */
+  private coresApart(item: number, bin: number): ReadonlySet<number> | null {
+    const { apart } = this.problem.items[item]!;
+    if (apart === undefined) return null;
+    const same = this.members[bin]!.filter((other) => other !== item && this.problem.items[other]!.apart === apart);
+    return new Set(same.map((other) => this.core[other]!));
   }
 
   /** Repacks the item and all unbound items of the server onto cores; `null` if they do not fit. */
@@ -291,23 +306,36 @@ export class PlacementState {
     if (mine > FULL || this.binLoad[bin]! + mine > cores * FULL) return null;
     const load = new Float64Array(cores);
     const movable = [item];
+    const occupied = new Set<string | null>();
     /** Two items above half a budget never share a core. */
     let large = mine * 2 > FULL ? 1 : 0;
     for (const other of this.members[bin]!) {
       if (this.share(other, bin) * 2 > FULL && ++large > cores) return null;
-      if (this.pinned[other]?.bin === bin) load[this.core[other]!]! += this.share(other, bin);
-      else movable.push(other);
+      if (this.pinned[other]?.bin === bin) {
+        load[this.core[other]!]! += this.share(other, bin);
+        occupied.add(this.onCore(other, this.core[other]!));
+      } else movable.push(other);
     }
     movable.sort((a, b) => this.share(b, bin) - this.share(a, bin) || a - b);
     const out: [number, number][] = [];
     for (const other of movable) {
       const share = this.share(other, bin);
-      const core = load.findIndex((used) => used + share <= FULL);
+      const isFree = (core: number) => {
+        const name = this.onCore(other, core);
+        return name === null || !occupied.has(name);
+      };
+      const core = load.findIndex((used, at) => used + share <= FULL && isFree(at));
       if (core < 0) return null;
       load[core]! += share;
+      occupied.add(this.onCore(other, core));
       out.push([other, core]);
     }
     return out;
+  }
+
+  private onCore(item: number, core: number): string | null {
+    const { apart } = this.problem.items[item]!;
+    return apart === undefined ? null : `${core} ${apart}`;
   }
 
   private connect(item: number, bin: number, sign: 1 | -1): void {

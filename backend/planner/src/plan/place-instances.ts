@@ -2,6 +2,7 @@ import type { InstanceGraph, Plan, PlanOptions } from '@orrery/contract';
 import { improving, inTime } from '../budget.js';
 import { imageOf, programOf } from '../check/implementation.js';
 import { plannedChains } from '../check/planned-chains.js';
+import { askedInstances } from '../igraph/asked-split.js';
 import { type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js';
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
 import { hostsOf, placedGraph, quickBound, runningPlaces } from '../placement/from-graph.js';
@@ -44,6 +45,19 @@ const BESIDE: Readonly<Record<WorkNode['kind'], string>> = {
 };
 
 /**
+ * Instances of an NF whose number was asked for stand on a core each: their load is more than its estimate, by which two of
+ * them may fit on one.
+ */
+function apartIn(graph: UnplacedGraph, chains: OfferedInput['chains']): (string | null)[] {
+  const byId = new Map(chains.map((chain) => [chain.chain_id, chain]));
+  return workNodes(graph).map((node) => {
+    if (node.kind !== 'nf') return null;
+    const asked = askedInstances(byId.get(node.chain_id)!, node.node_id) ?? 1;
+    return asked > 1 ? node.pgraph_node : null;
+  });
+}
+
+/**
  * Gives every node of the graph a core, so that latency objectives are met where they can be (E2 3.4.1 step 4).
  * Errors: `OutOfTime` when the time is over before every node has one.
  */
@@ -60,7 +74,7 @@ export function placeInstances(
   const programs = new Set(input.descriptors.filter((it) => programOf(it) !== null).map(({ id }) => id));
   const images = new Set(input.descriptors.filter((it) => imageOf(it) !== null).map(({ id }) => id));
   const hosts = hostsOf(graph, infrastructure, input, abilities, { programs, images }, plannedChains(chains));
-  const problem = problemOf(graph, bins, table, hosts);
+  const problem = problemOf(graph, bins, table, hosts, apartIn(graph, chains));
   const pinned = runningPlaces(graph, base, infrastructure);
   const bounded = chains.some(({ definition }) => definition.slos.some(({ kind }) => kind === 'latency'));
   const missed = (places: readonly Place[]): number | null => {

@@ -17,7 +17,7 @@ export function plannedSplits(
     (instances): PlannedSplit[] => {
       const edges = instances.flatMap(({ id }) => entering.get(id) ?? []);
       const [first] = edges;
-      if (!first) return [];
+      if (!first || instances.length === 1) return [];
       const { chain_id, node_id, nf } = instances[0]!;
       const asked = askedSplit(chainOf.get(chain_id)!, node_id);
       const ranges = rangesOf(asked, instances.length);

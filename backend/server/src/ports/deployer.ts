@@ -2,7 +2,7 @@ import type { Operation, PlanRequest } from '@orrery/contract';
 
 export const DEPLOYER = Symbol('Deployer');
 
-export type PlanChange = Partial<Pick<PlanRequest, 'implementations' | 'without_slots' | 'remove'>>;
+export type PlanChange = Partial<Pick<PlanRequest, 'chains' | 'implementations' | 'without_slots' | 'remove'>>;
 
 /** Changes what runs, for control loops of the server. */
 export interface Deployer {

@@ -1,4 +1,11 @@
-import { EngineGraph, type InstanceSpec, type ModuleSpec, type NodeSpec, type Target } from '@orrery/contract';
+import {
+  EngineGraph,
+  type InstanceSpec,
+  type ModuleSpec,
+  type NodeSpec,
+  type OutputSpec,
+  type Target,
+} from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { allEnds, ENGINE_TRAITS, instance, linearChain, nodeSpec, output, WHOLE } from '../../testing/specs.js';
@@ -64,6 +71,25 @@ describe('compile', () => {
       kind: 'exit',
       config: { exit_id: 'lin.exit', dst_mac: '02:00:00:00:00:fe', src_mac: '02:00:00:00:00:01' },
     });
+  });
+
+  it('tracks flows to a single instance where they are to stay when it is split', () => {
+    const keep_flows = { capacity: 100, idle_timeout_s: 5 };
+    const only = [{ range: { lo: 0, hi: 65536 }, to: { kind: 'hop', hop: 9 } as const }];
+    const of = (key: OutputSpec['key']) =>
+      compile(
+        nodeSpec({
+          instances: [
+            instance('a.fw.0', { outputs: [{ edge_id: 'a.e1', match: [], key, targets: only, keep_flows }] }),
+          ],
+        }),
+        ENGINE_TRAITS,
+      ).graph.modules.find(({ kind }) => kind === 'hash_split');
+    expect(of(['ip.src'])).toMatchObject({
+      name: 'a.fw.0:split:0',
+      config: { key: ['ip.src'], ranges: [{ range: { lo: 0, hi: 65536 }, gate: 0 }], exceptions: keep_flows },
+    });
+    expect(of([])).toBeUndefined();
   });
 
   it('classifies by edge, splits over instances and tags for other servers', () => {

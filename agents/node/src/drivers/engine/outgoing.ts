@@ -46,7 +46,7 @@ export class Outgoing {
     const targets = entries.map(entryKey);
     const here = output.targets.map(({ to }) => places.present(to));
     const distinct = [...new Set(targets)];
-    if (distinct.length === 1) {
+    if (distinct.length === 1 && !(output.keep_flows && output.key.length > 0)) {
       if (here[0]) parts.link(from.name, from.gate, entries[0]!);
       return;
     }

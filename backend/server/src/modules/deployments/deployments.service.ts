@@ -380,8 +380,8 @@ function serversOf({ graph }: Pick<Plan, 'graph'>): string[] {
 }
 
 /** The chain that is the subject of a change. */
-function subjectOf({ implementations = [] }: PlanChange, { abandoned, graph, id }: Plan): string {
-  const [first] = implementations;
+function subjectOf({ chains = [], implementations = [] }: PlanChange, { abandoned, graph, id }: Plan): string {
+  const first = chains[0] ?? implementations[0];
   if (first) return first.chain_id;
   const lost = abandoned[0]?.slice(0, abandoned[0].lastIndexOf('.'));
   return nfInstances(graph).find(({ pgraph_node }) => pgraph_node === lost)?.chain_id ?? id;

@@ -5,7 +5,6 @@ import {
   type FieldError,
   ImplementationChoice,
   type Infrastructure,
-  type NfSplit,
   nfInstances,
   type Plan,
   type PlannedChain,
@@ -25,6 +24,7 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import type { PlanStore } from '../../ports/plan-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { scaled, splitsOf, unfitSplits, unknownSplits } from './asked-splits.js';
 import type { Planned } from './plan-job.js';
 import { plannedDrivers } from './planned-drivers.js';
 import { type MadePlan, Planner } from './planner.js';
@@ -115,7 +115,7 @@ export class PlansService implements PlanStore {
     const digest = digestOf(input);
     const known = [...this.looked.values()].find(({ digests }) => digests.includes(digest));
     const made = known ?? (await this.plan(input, request.time_limit_s));
-    const unfit = unfitRanges(request, made.plan);
+    const unfit = unfitSplits(request, made.plan);
     if (unfit.length > 0) throw invalid(unfit);
     if (known || !remember) return made;
     const { id } = made.plan;
@@ -216,11 +216,23 @@ export class PlansService implements PlanStore {
       if (named.has(id)) throw invalid([{ pointer, detail: `${id} is named twice`, code: 'duplicate-id' }]);
       named.add(id);
       const chain = await this.versionOf(id, version ?? 0);
-      const unknown = unknownSplits(options, chain, `/chains/${index}/splits`);
-      if (unknown.length > 0) throw invalid(unknown);
-      wanted.set(id, { ...chain, ...howToRun(options, wanted.get(id), chain) });
+      const splits = `/chains/${index}/splits`;
+      const unfit = [...unknownSplits(options, chain, splits), ...this.tooMany(options, chain, splits)];
+      if (unfit.length > 0) throw invalid(unfit);
+      wanted.set(id, { ...chain, ...howToRun(options, wanted.get(id), chain, base) });
     }
     return [...wanted.values()];
+  }
+
+  /** Numbers of instances above what the descriptor of the NF allows. */
+  private tooMany({ splits = [] }: DeploymentOptions, { definition }: PlannedChain, pointer: string): FieldError[] {
+    return splits.flatMap(({ node_id, instances }, i): FieldError[] => {
+      const node = definition.nodes.find(({ id }) => id === node_id);
+      const most = node?.kind === 'nf' ? this.catalogue.find(node.nf)?.scaling.max_instances : undefined;
+      if (!instances || most === undefined || instances <= most) return [];
+      const detail = `is above ${most}, the most instances that its descriptor allows`;
+      return [{ pointer: `${pointer}/${i}/instances`, detail, code: 'above-limit' }];
+    });
   }
 
   private async versionOf(id: string, version: number): Promise<PlannedChain> {
@@ -238,58 +250,23 @@ function nfsOf(chains: readonly PlannedChain[]): string[] {
   return [...new Set(nodes.flatMap((node) => (node.kind === 'nf' ? node.nf : [])))];
 }
 
-/** Ranges of the request that a feasible plan cannot use: one for each instance of the NF. */
-function unfitRanges({ chains }: PlanRequest, { feasible, graph }: Plan): FieldError[] {
-  if (!feasible) return [];
-  const nodes = nfInstances(graph);
-  return chains.flatMap(({ chain_id, splits = [] }, i) =>
-    splits.flatMap(({ node_id, ranges }, j): FieldError[] => {
-      const instances = nodes.filter((it) => it.chain_id === chain_id && it.node_id === node_id).length;
-      if (!ranges || ranges.length === instances) return [];
-      const detail = `has ${ranges.length} ranges for ${instances} instance${instances === 1 ? '' : 's'}`;
-      return [{ pointer: `/chains/${i}/splits/${j}/ranges`, detail, code: 'wrong-number' }];
-    }),
-  );
-}
-
 /** What is asked for, else as the chain runs now. */
 function howToRun(
   asked: DeploymentOptions,
   now: PlannedChain | undefined,
   chain: PlannedChain,
+  base: Plan | null,
 ): Pick<PlannedChain, 'execution' | 'schedule' | 'offload' | 'splits'> {
   const execution = asked.execution ?? now?.execution;
   const schedule = asked.schedule ?? now?.schedule;
   const offload = asked.offload ?? now?.offload;
-  const splits = splitsOf([...(now?.splits ?? []), ...(asked.splits ?? [])], chain);
+  const splits = splitsOf([...(now?.splits ?? []), ...scaled(asked.splits ?? [], now, base)], chain);
   return {
     ...(execution ? { execution } : {}),
     ...(schedule ? { schedule } : {}),
     ...(offload ? { offload } : {}),
     ...(splits.length > 0 ? { splits } : {}),
   };
-}
-
-/** The last word on each NF that the chain has, but for those that leave everything to the default. */
-function splitsOf(all: readonly NfSplit[], chain: PlannedChain): NfSplit[] {
-  const byNode = new Map(all.map((split) => [split.node_id, split]));
-  return [...byNode.values()].filter(
-    ({ node_id, ranges, keep_flows }) => hasNf(chain, node_id) && (ranges !== undefined || keep_flows !== undefined),
-  );
-}
-
-function unknownSplits({ splits = [] }: DeploymentOptions, chain: PlannedChain, pointer: string): FieldError[] {
-  return splits.flatMap(({ node_id }, i): FieldError[] => {
-    const at = `${pointer}/${i}/node_id`;
-    if (!hasNf(chain, node_id))
-      return [{ pointer: at, detail: `the chain has no NF ${node_id}`, code: 'unknown-node' }];
-    const isTwice = splits.findIndex((other) => other.node_id === node_id) < i;
-    return isTwice ? [{ pointer: at, detail: `${node_id} is named twice`, code: 'duplicate-id' }] : [];
-  });
-}
-
-function hasNf({ definition }: PlannedChain, nodeId: string): boolean {
-  return definition.nodes.some(({ id, kind }) => id === nodeId && kind === 'nf');
 }
 
 function withoutServers(infrastructure: Infrastructure, away: ReadonlySet<string>): Infrastructure {

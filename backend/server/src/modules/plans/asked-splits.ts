@@ -1,0 +1,76 @@
+import {
+  type DeploymentOptions,
+  type FieldError,
+  type FlowRange,
+  type NfSplit,
+  nfInstances,
+  type Plan,
+  type PlannedChain,
+  type PlanRequest,
+} from '@orrery/contract';
+import { equalRanges, scaledRanges } from '@orrery/planner';
+
+/** Ranges and numbers of instances of the request that a feasible plan cannot have. */
+export function unfitSplits({ chains }: PlanRequest, { feasible, graph }: Plan): FieldError[] {
+  if (!feasible) return [];
+  const nodes = nfInstances(graph);
+  return chains.flatMap(({ chain_id, splits = [] }, i) =>
+    splits.flatMap(({ node_id, ranges, instances: asked }, j): FieldError[] => {
+      const instances = nodes.filter((it) => it.chain_id === chain_id && it.node_id === node_id).length;
+      if (asked && asked !== instances) {
+        const detail = `is not the ${instances} that it can have as it runs: on a board it is one`;
+        return [{ pointer: `/chains/${i}/splits/${j}/instances`, detail, code: 'one-instance' }];
+      }
+      if (!ranges || ranges.length === instances) return [];
+      const detail = `has ${ranges.length} ranges for ${instances} instance${instances === 1 ? '' : 's'}`;
+      return [{ pointer: `/chains/${i}/splits/${j}/ranges`, detail, code: 'wrong-number' }];
+    }),
+  );
+}
+
+/** The last word on each NF that the chain has, but for those that leave everything to the default. */
+export function splitsOf(all: readonly NfSplit[], chain: PlannedChain): NfSplit[] {
+  const byNode = new Map(all.map((split) => [split.node_id, split]));
+  return [...byNode.values()].filter(
+    ({ node_id, ranges, keep_flows, instances }) =>
+      hasNf(chain, node_id) && [ranges, keep_flows, instances].some((it) => it !== undefined),
+  );
+}
+
+/**
+ * What is asked of splits, with the number of instances as it is now where none is given. A new number leaves the rest as it is
+ * but for the ranges, of which as little as possible changes hands (E2 3.4.3).
+ */
+export function scaled(asked: readonly NfSplit[], now: PlannedChain | undefined, base: Plan | null): NfSplit[] {
+  return asked.map(({ instances, ...split }) => {
+    const was = now?.splits?.find(({ node_id }) => node_id === split.node_id);
+    if (instances === undefined) return { ...split, ...(was?.instances ? { instances: was.instances } : {}) };
+    const { instances: _count, ranges: _ranges, ...kept } = was ?? { node_id: split.node_id };
+    if (instances === null || instances === 1) return { ...kept, ...split, ...(instances ? { instances } : {}) };
+    const ranges = now && !split.ranges ? { ranges: scaledRanges(rangesIn(base, now, split.node_id), instances) } : {};
+    return { ...kept, ...split, ...ranges, instances };
+  });
+}
+
+/** The ranges of the instances that an NF has, by ordinal. */
+function rangesIn(base: Plan | null, { chain_id }: PlannedChain, nodeId: string): FlowRange[] {
+  const split = base?.splits.find((it) => it.chain_id === chain_id && it.node_id === nodeId);
+  const own = nfInstances(base?.graph).filter((it) => it.chain_id === chain_id && it.node_id === nodeId);
+  const ranges = new Map(split?.targets.map(({ instance_id, range }) => [instance_id, range]));
+  const ordered = own.toSorted((a, b) => a.ordinal - b.ordinal).flatMap(({ id }) => ranges.get(id) ?? []);
+  return ordered.length > 0 ? ordered : equalRanges(Math.max(1, own.length));
+}
+
+export function unknownSplits({ splits = [] }: DeploymentOptions, chain: PlannedChain, pointer: string): FieldError[] {
+  return splits.flatMap(({ node_id }, i): FieldError[] => {
+    const at = `${pointer}/${i}/node_id`;
+    if (!hasNf(chain, node_id))
+      return [{ pointer: at, detail: `the chain has no NF ${node_id}`, code: 'unknown-node' }];
+    const isTwice = splits.findIndex((other) => other.node_id === node_id) < i;
+    return isTwice ? [{ pointer: at, detail: `${node_id} is named twice`, code: 'duplicate-id' }] : [];
+  });
+}
+
+function hasNf({ definition }: PlannedChain, nodeId: string): boolean {
+  return definition.nodes.some(({ id, kind }) => id === nodeId && kind === 'nf');
+}

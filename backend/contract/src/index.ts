@@ -65,6 +65,7 @@ export { PAGE_LIMIT } from './route-parameters.js';
 export { problemStatuses } from './route-problems.js';
 export * from './route-types.js';
 export * from './sample-keys.js';
+export * from './scaling.js';
 export * from './scenario.js';
 export * from './shell.js';
 export * from './shell-limits.js';

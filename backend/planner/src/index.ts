@@ -70,6 +70,15 @@ export type { PlanInput } from './plan/input.js';
 export { makePlan } from './plan/make-plan.js';
 export { planRefusal, shortage } from './plan/refusal.js';
 export { seededRandom } from './random.js';
+// Scaling (E2 3.4.3).
+export {
+  decideScaling,
+  type InstanceLoad,
+  type NfLoad,
+  NO_SCALING_MEMORY,
+  type ScalingDecision,
+  type ScalingMemory,
+} from './scaling/scaling.js';
 // Schedules (Alpine 5).
 export { certifySchedule } from './schedule/certify.js';
 export { compareSchedules, planSchedule } from './schedule/plan-schedule.js';

@@ -1,0 +1,161 @@
+import { ScalingPolicyRequest } from '@orrery/contract';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { decideScaling, type InstanceLoad, type NfLoad, NO_SCALING_MEMORY, type ScalingDecision } from './scaling.js';
+
+const rules = ScalingPolicyRequest.parse({
+  nf: { chain_id: 'c-1', node_id: 'ids' },
+  out: { utilization: 0.8, queue: 100, delay_us: 500, for_s: 2 },
+  in: { utilization: 0.3, queue: 10, delay_us: 100, for_s: 4 },
+  min_instances: 1,
+  max_instances: 3,
+  cooldown_s: 6,
+});
+const TICK_MS = 500;
+
+type Figures = Pick<InstanceLoad, 'utilization' | 'queue' | 'delay_us'>;
+interface Tick {
+  readonly loads: readonly Figures[];
+  readonly behind: number;
+  readonly hindered: boolean;
+}
+
+const figures = fc.record({
+  utilization: fc.option(fc.constantFrom(0, 0.1, 0.29, 0.5, 0.79, 0.81, 1), { nil: null, freq: 30 }),
+  queue: fc.constantFrom(0, 5, 50, 99, 101, 400),
+  delay_us: fc.option(fc.constantFrom(10, 99, 300, 501), { nil: null }),
+});
+/** Of all instances, so that the NF may shrink. */
+const idle = fc
+  .constantFrom({ utilization: 0.1, queue: 5, delay_us: null }, { utilization: 0, queue: 0, delay_us: 10 })
+  .map((it): Figures[] => [it, it, it]);
+/** Phases of a steady load, so that holds are reached. */
+const timelines = fc
+  .array(
+    fc.record({
+      ticks: fc.integer({ min: 1, max: 24 }),
+      loads: fc.oneof(fc.array(figures, { minLength: 3, maxLength: 3 }), idle),
+      behind: fc.constantFrom(0, 0, 0, 90, 300),
+      hindered: fc.constantFrom(false, false, false, true),
+    }),
+    { minLength: 1, maxLength: 8 },
+  )
+  .map((phases) => phases.flatMap(({ ticks, ...tick }): Tick[] => Array.from({ length: ticks }, () => tick)));
+
+function loadOf({ loads, behind, hindered }: Tick, count: number): NfLoad {
+  return {
+    instances: loads
+      .slice(0, count)
+      .map((it, ordinal) => ({
+        id: `c.ids.${ordinal}`,
+        ordinal,
+        share: it.utilization === null ? null : it.utilization / 2,
+        ...it,
+      })),
+    behind: { node_id: 'mon', queue: behind },
+    hindrance: hindered ? 'a link is down' : null,
+  };
+}
+
+/** The decisions of a run in which every change is made at once. */
+function run(timeline: readonly Tick[], start = 1): { decision: ScalingDecision; count: number }[] {
+  let count = start;
+  let memory = NO_SCALING_MEMORY;
+  return timeline.map((tick, i) => {
+    const decided = decideScaling(rules, loadOf(tick, count), memory, i * TICK_MS);
+    memory = decided.memory;
+    const told = { decision: decided.decision, count };
+    if (decided.decision.kind === 'out' || decided.decision.kind === 'in') count = decided.decision.instances;
+    return told;
+  });
+}
+
+/** The meaning, from the whole history of a tick instead of a memory. */
+function oracle(timeline: readonly Tick[], start: number): { kind: string; count: number }[] {
+  const out: { kind: string; count: number }[] = [];
+  const counts: number[] = [];
+  let count = start;
+  let changedAt = Number.NEGATIVE_INFINITY;
+  const judged = (at: number) => {
+    const { loads, behind, hindered } = timeline[at]!;
+    const mine = loads.slice(0, counts[at]!);
+    if (hindered || mine.some(({ utilization }) => utilization === null)) return 'between';
+    const deepest = Math.max(...mine.map(({ queue }) => queue!));
+    const blamed = behind > 100 && behind >= deepest;
+    const isOver = mine.some(
+      ({ utilization, queue, delay_us }) =>
+        utilization! > 0.8 || (!blamed && (queue! > 100 || (delay_us !== null && delay_us > 500))),
+    );
+    if (isOver) return 'over';
+    if (blamed && deepest > 100) return 'between';
+    const isIdle = mine.every(
+      ({ utilization, queue, delay_us }) => utilization! < 0.3 && queue! <= 10 && (delay_us === null || delay_us < 100),
+    );
+    return isIdle ? 'under' : 'between';
+  };
+  for (let at = 0; at < timeline.length; at++) {
+    counts.push(count);
+    const side = judged(at);
+    let first = at;
+    while (first > changedAt + 1 && first > 0 && judged(first - 1) === side) first--;
+    const lasted = (at - first) * TICK_MS;
+    const cool = (at - changedAt) * TICK_MS >= 6000;
+    let kind = 'none';
+    if (side === 'over' && lasted >= 2000 && cool) kind = count >= 3 ? 'at-limit' : 'out';
+    if (side === 'under' && lasted >= 4000 && cool && count > 1) {
+      const sum = timeline[at]!.loads.slice(0, count).reduce((total, { utilization }) => total + utilization! / 2, 0);
+      if (sum / (count - 1) <= 0.8) kind = 'in';
+    }
+    out.push({ kind, count });
+    if (kind === 'out' || kind === 'in') {
+      count += kind === 'out' ? 1 : -1;
+      changedAt = at;
+    }
+  }
+  return out;
+}
+
+it('decides what the whole history says, as an independent reading of the rules has it', () => {
+  const seen = { out: 0, in: 0, 'at-limit': 0, none: 0 };
+  fc.assert(
+    fc.property(timelines, fc.integer({ min: 1, max: 3 }), (timeline, start) => {
+      const told = run(timeline, start).map(({ decision, count }) => ({ kind: decision.kind, count }));
+      expect(told).toEqual(oracle(timeline, start));
+      for (const { kind } of told) seen[kind]++;
+    }),
+    { numRuns: 2000 },
+  );
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(20);
+});
+
+it('changes at most once within the cool-down, however the load oscillates', () => {
+  fc.assert(
+    fc.property(timelines, (timeline) => {
+      const changes = run(timeline, 2).flatMap(({ decision: { kind } }, i) =>
+        kind === 'out' || kind === 'in' ? [i] : [],
+      );
+      for (const [i, at] of changes.slice(1).entries())
+        expect((at - changes[i]!) * TICK_MS).toBeGreaterThanOrEqual(6000);
+    }),
+  );
+});
+
+it('never changes an NF without load at its least number of instances, nor one without measurements', () => {
+  const still: Tick = { loads: [{ utilization: 0, queue: 0, delay_us: null }], behind: 0, hindered: false };
+  const silent: Tick = { loads: [{ utilization: null, queue: 0, delay_us: null }], behind: 0, hindered: false };
+  for (const tick of [still, silent])
+    for (const { decision } of run(Array.from({ length: 500 }, () => tick))) expect(decision.kind).toBe('none');
+});
+
+it('splits the instance whose core is used most, and lets the last one go', () => {
+  const hot = { utilization: 0.95, queue: 0, delay_us: null };
+  const warm = { utilization: 0.85, queue: 300, delay_us: null };
+  const idle = { utilization: 0.01, queue: 0, delay_us: null };
+  const last = (loads: Figures[]) =>
+    run(
+      Array.from({ length: 12 }, () => ({ loads, behind: 0, hindered: false })),
+      2,
+    ).find(({ decision: { kind } }) => kind !== 'none')!.decision;
+  expect(last([warm, hot])).toMatchObject({ kind: 'out', instance: { ordinal: 1 }, instances: 3 });
+  expect(last([idle, idle])).toMatchObject({ kind: 'in', instance: { ordinal: 1 }, instances: 1 });
+});

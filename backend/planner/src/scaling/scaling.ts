@@ -1,0 +1,157 @@
+import type { ScalingPolicyRequest } from '@orrery/contract';
+
+/** What is measured of an instance; null: not recently. */
+export interface InstanceLoad {
+  readonly id: string;
+  readonly ordinal: number;
+  /** Of its core, all that runs there together. */
+  readonly utilization: number | null;
+  /** Its own share of that core. */
+  readonly share: number | null;
+  /** Packets that wait in front of it. */
+  readonly queue: number | null;
+  /** 99th percentile in it. */
+  readonly delay_us: number | null;
+}
+
+export interface NfLoad {
+  readonly instances: readonly InstanceLoad[];
+  /** Deepest queue in front of a later NF of the chain, with its name; null: there is none. */
+  readonly behind: { readonly node_id: string; readonly queue: number } | null;
+  /** What disturbs the chain and no number of instances can mend, such as a link that is down; null: nothing. */
+  readonly hindrance: string | null;
+}
+
+export type ScalingRules = Pick<ScalingPolicyRequest, 'out' | 'in' | 'min_instances' | 'max_instances' | 'cooldown_s'>;
+
+/** What is remembered of an NF between two looks; times by a monotonic clock. */
+export interface ScalingMemory {
+  readonly side: 'over' | 'under' | 'between';
+  readonly sinceMs: number;
+  /** When the last change was decided or ended. */
+  readonly changedMs: number;
+}
+
+export type ScalingDecision =
+  | { readonly kind: 'none'; readonly why: string }
+  | {
+      readonly kind: 'out' | 'in';
+      /** Out: the instance that is split. In: the one that goes, which has the highest ordinal. */
+      readonly instance: InstanceLoad;
+      readonly instances: number;
+      readonly why: string;
+    }
+  /** A change is due that the limits of the policy do not allow. */
+  | { readonly kind: 'at-limit'; readonly why: string };
+
+export const NO_SCALING_MEMORY: ScalingMemory = {
+  side: 'between',
+  sinceMs: 0,
+  changedMs: Number.NEGATIVE_INFINITY,
+};
+
+/**
+ * Whether an NF needs another number of instances (E2 3.4.3). Overloaded: an instance is beyond a limit; idle: all are below all
+ * limits. Either must last, and the NF must not have changed within the cool-down. A queue or a delay does not count where packets
+ * wait longer in front of a later NF, which is then the slowest. Nothing is decided without a measurement of every instance, or
+ * while something disturbs the chain that scaling cannot mend. An NF does not shrink where what remains would be overloaded.
+ */
+export function decideScaling(
+  rules: ScalingRules,
+  load: NfLoad,
+  memory: ScalingMemory,
+  nowMs: number,
+): { readonly decision: ScalingDecision; readonly memory: ScalingMemory } {
+  const { side, why, worst } = sideOf(rules, load);
+  const sinceMs = side === memory.side ? memory.sinceMs : nowMs;
+  const next = { ...memory, side, sinceMs };
+  const nothing = (because: string) => ({ decision: { kind: 'none', why: because } as const, memory: next });
+  if (side === 'between') return nothing(why);
+  const hold = side === 'over' ? rules.out.for_s : rules.in.for_s;
+  if (nowMs - sinceMs < hold * 1000) return nothing(`${why}, but not for ${hold} s`);
+  if (nowMs - memory.changedMs < rules.cooldown_s * 1000)
+    return nothing(`${why}, but it changed less than ${rules.cooldown_s} s ago`);
+  const count = load.instances.length;
+  const lasting = `${why} for ${hold} s`;
+  const changed = { ...next, side: 'between' as const, changedMs: nowMs };
+  if (side === 'over') {
+    if (count >= rules.max_instances)
+      return {
+        decision: {
+          kind: 'at-limit',
+          why: `${lasting}, but it has ${count} of at most ${rules.max_instances} instances`,
+        },
+        memory: next,
+      };
+    return { decision: { kind: 'out', instance: worst!, instances: count + 1, why: lasting }, memory: changed };
+  }
+  if (count <= rules.min_instances) return nothing(`${why}, but it has the fewest instances that its policy allows`);
+  const sum = load.instances.reduce((total, { share }) => total + share!, 0);
+  if (sum / (count - 1) > rules.out.utilization)
+    return nothing(`${why}, but ${count - 1} instances would be overloaded by what ${count} do`);
+  const instance = load.instances.reduce((a, b) => (a.ordinal > b.ordinal ? a : b));
+  return { decision: { kind: 'in', instance, instances: count - 1, why: lasting }, memory: changed };
+}
+
+interface Side {
+  readonly side: ScalingMemory['side'];
+  readonly why: string;
+  /** The most loaded instance, where one is overloaded. */
+  readonly worst: InstanceLoad | null;
+}
+
+function sideOf(rules: ScalingRules, { instances, behind, hindrance }: NfLoad): Side {
+  const between = (why: string): Side => ({ side: 'between', why, worst: null });
+  if (hindrance !== null) return between(`not judged: ${hindrance}`);
+  if (instances.length === 0) return between('it does not run');
+  const silent = instances.find(({ utilization, share, queue }) => [utilization, share, queue].includes(null));
+  if (silent) return between(`not judged: ${silent.id} was not measured`);
+  const deepest = Math.max(...instances.map(({ queue }) => queue!));
+  const slower = behind && behind.queue > rules.out.queue && behind.queue >= deepest ? behind : null;
+  const over = instances.flatMap((it) => {
+    const what = beyond(it, rules, slower !== null);
+    return what === null ? [] : [{ it, what }];
+  });
+  if (over.length > 0) {
+    const { it, what } = over.reduce((a, b) => (isHeavier(b.it, a.it) ? b : a));
+    return { side: 'over', why: `${it.id}: ${what}`, worst: it };
+  }
+  if (slower && deepest > rules.out.queue)
+    return between(`${slower.queue} packets wait in front of ${slower.node_id} behind it, which is slower`);
+  if (instances.every((it) => isBelow(it, rules)))
+    return { side: 'under', why: 'all instances are below the limits for fewer', worst: null };
+  return between('within its limits');
+}
+
+/** Which limit the instance is beyond, in words; null: none. */
+function beyond(
+  { utilization, queue, delay_us }: InstanceLoad,
+  { out }: ScalingRules,
+  slowerBehind: boolean,
+): string | null {
+  if (utilization! > out.utilization)
+    return `its core is used to ${percent(utilization!)}, above ${percent(out.utilization)}`;
+  if (slowerBehind) return null;
+  if (queue! > out.queue) return `${queue} packets wait in front of it, more than ${out.queue}`;
+  if (out.delay_us !== null && delay_us !== null && delay_us > out.delay_us)
+    return `99 % of its packets take up to ${Math.round(delay_us)} µs, more than ${out.delay_us} µs`;
+  return null;
+}
+
+function isBelow(
+  { utilization, queue, delay_us }: InstanceLoad,
+  { in: { utilization: most, queue: longest, delay_us: slowest } }: ScalingRules,
+): boolean {
+  const quick = slowest === null || delay_us === null || delay_us < slowest;
+  return utilization! < most && queue! <= longest && quick;
+}
+
+function isHeavier(a: InstanceLoad, b: InstanceLoad): boolean {
+  if (a.utilization !== b.utilization) return a.utilization! > b.utilization!;
+  if (a.queue !== b.queue) return a.queue! > b.queue!;
+  return (a.delay_us ?? 0) > (b.delay_us ?? 0);
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

@@ -7,9 +7,37 @@ import { Execution, OffloadMode, ScheduleMode } from './plan-options.js';
 const Position = z.strictObject({ x: z.number().min(-1e6).max(1e6), y: z.number().min(-1e6).max(1e6) });
 const nodeBase = { id: Name, title: z.string().max(60).optional(), position: Position.optional() };
 
+/** Most ways of one chain, and most classes that take one. */
+export const MAX_WAYS = 512;
+export const MAX_WAY_CLASSES = 4096;
+
+/** Packets that the switch puts on a way where they enter. */
+export const WayClass = z.strictObject({
+  id: Name,
+  from: z.array(Name).min(1).max(64).describe('of the hosts of the traffic class'),
+  match: Filter.describe('direct attributes only, in addition to those of the traffic class'),
+});
+export type WayClass = z.infer<typeof WayClass>;
+
+/** A value of the attribute `<ingress>.way`, which the switch gives packets and on which the edges of a chain decide. */
+export const IngressWay = z.strictObject({
+  id: Name,
+  classes: z.array(WayClass).max(MAX_WAY_CLASSES).describe('empty: no packet takes the way'),
+});
+export type IngressWay = z.infer<typeof IngressWay>;
+
 /** One node of the DAG: where traffic enters, an NF, or where it leaves. */
 export const ChainNode = z.discriminatedUnion('kind', [
-  z.strictObject({ ...nodeBase, kind: z.literal('ingress') }),
+  z.strictObject({
+    ...nodeBase,
+    kind: z.literal('ingress'),
+    ways: z
+      .array(IngressWay)
+      .min(1)
+      .max(MAX_WAYS)
+      .optional()
+      .describe('packets of no way are not of the chain; absent: edges decide on direct attributes'),
+  }),
   z.strictObject({ ...nodeBase, kind: z.literal('egress') }),
   z.strictObject({
     ...nodeBase,

@@ -48,7 +48,19 @@ const RuleFields = z.strictObject({
   hop: HopId.nullable().describe('kinds `hop`, `mirror`: the tag that is matched'),
   key: FlowKey,
 });
-const Targets = z.array(z.strictObject({ range: FlowRange, hop: HopId, server: Place }));
+const Targets = z.array(
+  z.strictObject({
+    range: FlowRange,
+    hop: HopId,
+    server: Place,
+    metadata: z
+      .int()
+      .min(1)
+      .max(65535)
+      .optional()
+      .describe('kind `classify`: the metadata word that packets are given; absent: 0'),
+  }),
+);
 
 /**
  * What switches do with some packets. `classify` sends a class to its first hop; with several targets, the switch hashes

@@ -1,4 +1,4 @@
-import type { ChainDefinition, NfDescriptor } from '@orrery/contract';
+import type { ChainDefinition, Filter, IngressWay, NfDescriptor } from '@orrery/contract';
 import { type ChainGraph, reachableFrom } from './graph.js';
 import { type DerivedDomains, isDirect } from './packet-space.js';
 
@@ -15,6 +15,27 @@ export function indexDescriptors(descriptors: readonly NfDescriptor[]): Descript
   return index;
 }
 
+/** Attribute of packets that switches put on ways. */
+const WAY = 'way';
+
+export function wayAttribute(ingress: string): string {
+  return `${ingress}.${WAY}`;
+}
+
+/** The way on which an edge of the chain is; `null`: it does not decide on ways. */
+export function wayOf(ingress: string, filter: Filter): string | null {
+  const term = filter.find(({ attribute, op }) => attribute === wayAttribute(ingress) && op === 'is');
+  return term ? String(term.value) : null;
+}
+
+const WAY_NAMES = new WeakMap<object, readonly string[]>();
+
+function wayNames(ingress: { readonly ways?: readonly IngressWay[] | undefined }): readonly string[] {
+  const names = WAY_NAMES.get(ingress) ?? ingress.ways!.map(({ id }) => id);
+  WAY_NAMES.set(ingress, names);
+  return names;
+}
+
 /** The values of the attribute `<node>.<name>`, in declared order; `null` when the node's NF does not derive it. */
 export function derivedValues(
   attribute: string,
@@ -23,6 +44,7 @@ export function derivedValues(
 ): readonly string[] | null {
   const dot = attribute.indexOf('.');
   const node = graph.nodes.get(attribute.slice(0, dot));
+  if (node?.kind === 'ingress' && node.ways) return attribute.slice(dot + 1) === WAY ? wayNames(node) : null;
   if (node?.kind !== 'nf') return null;
   const declared = descriptors.get(node.nf)?.attributes.find(({ name }) => name === attribute.slice(dot + 1));
   return declared ? declared.values.map(({ value }) => value) : null;

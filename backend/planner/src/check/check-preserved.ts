@@ -30,7 +30,8 @@ function lostAttributes(definition: ChainDefinition, graph: ChainGraph, losing: 
         const [source] = attribute.split('.');
         // An NF derives its own attributes for the packets that it passes on, and the word is lost before that.
         const isLost = !isDirect(attribute) && source !== nf && before!.has(source!) && behind!.has(edge.from);
-        if (!isLost || graph.nodes.get(source!)?.kind !== 'nf') return [];
+        const kind = graph.nodes.get(source!)?.kind;
+        if (!isLost || kind === undefined || kind === 'egress') return [];
         const message = `"${nf}" does not preserve metadata, so ${attribute} is unknown behind it`;
         return [
           {

@@ -1,7 +1,9 @@
 import type { ChainDefinition, ChainProblem } from '@orrery/contract';
 import { defaultImplementation } from './assigned-implementation.js';
-import type { DescriptorIndex } from './attributes.js';
+import { type DescriptorIndex, wayAttribute, wayOf } from './attributes.js';
 import { type ChainGraph, findCycles, reachableFrom } from './graph.js';
+import { isDirect } from './packet-space.js';
+import { faultOf } from './resolve-filter.js';
 
 const error = (
   code: ChainProblem['code'],
@@ -63,6 +65,7 @@ export function checkReferences(
     else if (definition.traffic_class.from.indexOf(host) < i)
       problems.push(error('duplicate-id', `/traffic_class/from/${i}`, `host "${host}" is named twice`));
   });
+  problems.push(...checkWays(definition));
   const sloIds = definition.slos.map(({ id }) => id);
   sloIds.forEach((id, i) => {
     if (sloIds.indexOf(id) < i)
@@ -70,6 +73,53 @@ export function checkReferences(
   });
   return problems;
 }
+
+/** Ways and their classes are told apart by their ids, and hosts of a class are those of the chain. */
+function checkWays({ nodes, edges, traffic_class }: ChainDefinition): ChainProblem[] {
+  const hosts = new Set(traffic_class.from);
+  return nodes.flatMap((node, i) => {
+    if (node.kind !== 'ingress' || !node.ways) return [];
+    const [ways, classes] = [new Set<string>(), new Set<string>()];
+    const problems: ChainProblem[] = [];
+    const claim = (known: Set<string>, id: string, pointer: string, what: string) => {
+      if (known.has(id))
+        problems.push(error('duplicate-id', pointer, `another ${what} is called "${id}"`, { node: node.id }));
+      known.add(id);
+    };
+    edges.forEach(({ id, from, filter }, e) => {
+      if (from !== node.id || (filter.length === 1 && wayOf(from, filter) !== null)) return;
+      const message = `an edge out of "${from}" decides on the way alone: ${wayAttribute(from)} is one of its ways`;
+      problems.push(error('bad-filter', `/edges/${e}/filter`, message, { node: from, edge: id }));
+    });
+    node.ways.forEach((way, w) => {
+      const at = `/nodes/${i}/ways/${w}`;
+      claim(ways, way.id, `${at}/id`, 'way');
+      way.classes.forEach(({ id, from, match }, c) => {
+        claim(classes, id, `${at}/classes/${c}/id`, 'class of a way');
+        from.forEach((host, h) => {
+          if (!hosts.has(host))
+            problems.push(
+              error(
+                'unknown-host',
+                `${at}/classes/${c}/from/${h}`,
+                `"${host}" is no host of the traffic class of the chain`,
+                { node: node.id },
+              ),
+            );
+        });
+        match.forEach((term, t) => {
+          const fault = isDirect(term.attribute) ? faultOf(term, () => null) : OF_NO_PACKET;
+          if (!fault) return;
+          const pointer = `${at}/classes/${c}/match/${t}/${fault.field}`;
+          problems.push(error('bad-filter', pointer, fault.message, { node: node.id }));
+        });
+      });
+    });
+    return problems;
+  });
+}
+
+const OF_NO_PACKET = { field: 'attribute', message: 'a switch matches direct attributes only' } as const;
 
 /** One ingress, one egress, no cycle, and every node on a path between the two. */
 export function checkShape(definition: ChainDefinition, graph: ChainGraph): ChainProblem[] {

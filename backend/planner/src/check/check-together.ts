@@ -1,5 +1,6 @@
-import type { ChainProblem, NfDescriptor, PlannedChain } from '@orrery/contract';
+import type { ChainDefinition, ChainProblem, NfDescriptor, PlannedChain } from '@orrery/contract';
 import { type Budget, requireTime } from '../budget.js';
+import { grouped } from '../grouped.js';
 import { configuredAddresses } from '../lower/addresses.js';
 import { indexDescriptors } from './attributes.js';
 import { earlierThatMayOverlap } from './class-pairs.js';
@@ -22,8 +23,10 @@ export function checkTogether(
   const catalogue = indexDescriptors(descriptors);
   const problems: LocatedProblem[] = [];
   const owners = new Map<string, string>();
-  const boxes = chains.map(({ definition }) => filterBox(definition.traffic_class.match, nothingDerived, NO_DOMAINS));
+  const classes = chains.flatMap(({ definition }, i) => classesOf(definition).map((it) => ({ ...it, chain: i })));
+  const boxes = classes.map(({ match }) => filterBox(match, nothingDerived, NO_DOMAINS));
   const mayOverlap = earlierThatMayOverlap(boxes);
+  const classesAt = grouped([...classes.keys()], (k) => String(classes[k]!.chain));
   const named = new Map<string, number[]>();
   chains.forEach(({ chain_id, definition }, i) => {
     requireTime(time);
@@ -36,18 +39,22 @@ export function checkTogether(
         pointer,
         ...(node === undefined ? {} : { node }),
       });
-    const { name, traffic_class } = definition;
+    const { name } = definition;
     const namesakes = named.get(name) ?? [];
-    for (const j of [...new Set([...namesakes, ...mayOverlap(i)])].sort((a, b) => a - b)) {
-      requireTime(time);
-      const other = chains[j]!.definition;
-      if (other.name === name) error('duplicate-id', '/name', `another chain is called "${name}"`);
-      const host = traffic_class.from.find((id) => other.traffic_class.from.includes(id));
-      if (host === undefined) continue;
-      const common = commonPacket(boxes[i]!, boxes[j]!);
-      if (common === null) continue;
-      const message = `packets from "${host}" belong to "${other.name}" too, for example ${common}`;
-      error('class-conflict', '/traffic_class', message);
+    if (namesakes.length > 0) error('duplicate-id', '/name', `another chain is called "${name}"`);
+    for (const k of classesAt.get(String(i)) ?? []) {
+      for (const j of mayOverlap(k)) {
+        requireTime(time);
+        const [own, other] = [classes[k]!, classes[j]!];
+        const from = new Set(other.from);
+        const host = own.from.find((id) => from.has(id));
+        if (host === undefined) continue;
+        const common = commonPacket(boxes[k]!, boxes[j]!);
+        if (common === null) continue;
+        const owner = chains[other.chain]!.definition.name;
+        const message = `packets from "${host}" belong to "${owner}" too, for example ${common}`;
+        error('class-conflict', own.pointer, message);
+      }
     }
     named.set(name, [...namesakes, i]);
     definition.nodes.forEach((node, k) => {
@@ -62,6 +69,20 @@ export function checkTogether(
     });
   });
   return problems;
+}
+
+/** The classes whose packets a chain takes: those of its ways, or its own. */
+function classesOf({ nodes, traffic_class: { from, match } }: ChainDefinition) {
+  const at = nodes.findIndex((node) => node.kind === 'ingress' && node.ways !== undefined);
+  const ingress = nodes[at];
+  if (ingress?.kind !== 'ingress') return [{ from, match, pointer: '/traffic_class' }];
+  return (ingress.ways ?? []).flatMap(({ classes }, w) =>
+    classes.map((it, c) => ({
+      from: it.from,
+      match: [...match, ...it.match],
+      pointer: `/nodes/${at}/ways/${w}/classes/${c}`,
+    })),
+  );
 }
 
 const nothingDerived = () => null;

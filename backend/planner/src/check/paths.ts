@@ -1,4 +1,5 @@
-import type { ChainDefinition } from '@orrery/contract';
+import type { ChainDefinition, ChainEdge } from '@orrery/contract';
+import { wayOf } from './attributes.js';
 import { type ChainGraph, graphOf, reachableFrom } from './graph.js';
 
 /** A path class: the packets of the chain that take one path from ingress to egress. */
@@ -57,13 +58,21 @@ function walk(
   let few = true;
   for (const edge of graph.outgoing.get(at)!) {
     if (!few) break;
-    if (!leads.has(edge.to)) continue;
+    if (!leads.has(edge.to) || !isOnWay(edge, edges, graph)) continue;
     edges.push(edge.id);
     few = walk(graph, leads, chain, edge.to, edges, nodes, paths);
     edges.pop();
   }
   if (kind === 'nf') nodes.pop();
   return few;
+}
+
+/** Whether packets of the edges before may take the edge: no packet is on two ways. */
+function isOnWay(edge: ChainEdge, before: readonly string[], graph: ChainGraph): boolean {
+  const first = before[0] === undefined ? undefined : graph.edges.find(({ id }) => id === before[0]);
+  if (!first) return true;
+  const [taken, needed] = [first, edge].map(({ filter }) => wayOf(first.from, filter));
+  return taken === null || needed === null || taken === needed;
 }
 
 /** Longest name of a way: behind a chain's name it stays an identifier. */

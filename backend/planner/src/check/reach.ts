@@ -1,6 +1,6 @@
 import type { ChainDefinition } from '@orrery/contract';
 import type { Spending } from '../budget.js';
-import { type DescriptorIndex, derivedValues } from './attributes.js';
+import { type DescriptorIndex, derivedValues, wayAttribute } from './attributes.js';
 import { type ChainGraph, topologicalOrder } from './graph.js';
 import { interval } from './interval-set.js';
 import {
@@ -53,6 +53,8 @@ export function packetsLeaving(
       if (box) arriving.push(...overlap(before, box));
     }
     let boxes = arriving;
+    const ways = node.kind === 'ingress' ? derived.get(wayAttribute(id)) : undefined;
+    if (ways !== undefined) boxes = boxes.map((box) => new Map(box).set(wayAttribute(id), interval(1, ways)));
     const descriptor = node.kind === 'nf' ? descriptors.get(node.nf) : undefined;
     if (descriptor) {
       const { writes, adds, removes } = descriptor.actions;

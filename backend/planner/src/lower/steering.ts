@@ -1,4 +1,13 @@
-import { crossesServers, type FabricRule, type GraphEdge, nfInstances, type PlannedChain } from '@orrery/contract';
+import {
+  crossesServers,
+  type FabricRule,
+  type Filter,
+  type GraphEdge,
+  type MetadataField,
+  nfInstances,
+  type PlannedChain,
+} from '@orrery/contract';
+import { wayAttribute, wayOf } from '../check/attributes.js';
 import { graphOf } from '../check/graph.js';
 import { matchTerms } from '../check/resolve-filter.js';
 import { grouped } from '../grouped.js';
@@ -24,22 +33,41 @@ const BLANK = { from_hosts: [], from_servers: [], match: [], hop: null, key: [] 
 /** Match of a class rule; independent of placement. */
 export type ClassMatch = Pick<SteeringRule, 'id' | 'chain_id' | 'priority' | 'from_hosts' | 'match'> & {
   readonly pgraph_edge: string;
+  /** What packets are given to carry; absent: nothing. */
+  readonly metadata?: number;
 };
 
-/** The class rules of a chain: one for each edge from its ingress to an NF. */
+/**
+ * The class rules of a chain: one for each edge from its ingress to an NF; where the ingress has ways, one for each class
+ * that takes the edge's way.
+ */
 export function classMatches({ chain_id, definition }: PlannedChain, layout: MetadataLayout): ClassMatch[] {
   const graph = graphOf(definition);
   const { from, match } = definition.traffic_class;
-  return graph.edges
-    .filter((edge) => graph.nodes.get(edge.from)!.kind === 'ingress' && graph.nodes.get(edge.to)!.kind === 'nf')
-    .map((edge) => ({
-      id: `classify/${definition.name}.${edge.id}`,
-      chain_id,
-      pgraph_edge: `${definition.name}.${edge.id}`,
-      priority: PRIORITY.classify - definition.edges.findIndex(({ id }) => id === edge.id),
-      from_hosts: from,
-      match: matchTerms([...match, ...edge.filter], () => null, layout),
+  return graph.edges.flatMap((edge, place): ClassMatch[] => {
+    const ingress = graph.nodes.get(edge.from)!;
+    if (ingress.kind !== 'ingress' || graph.nodes.get(edge.to)!.kind !== 'nf') return [];
+    const pgraph_edge = `${definition.name}.${edge.id}`;
+    const rule = { chain_id, pgraph_edge, priority: PRIORITY.classify - place };
+    const matching = (terms: Filter) => matchTerms([...match, ...terms], () => null, layout);
+    if (!ingress.ways)
+      return [{ ...rule, id: `classify/${pgraph_edge}`, from_hosts: from, match: matching(edge.filter) }];
+    const way = wayOf(ingress.id, edge.filter);
+    const metadata = wordOf(way, layout.get(wayAttribute(ingress.id)));
+    const taking = ingress.ways.find(({ id }) => id === way)?.classes ?? [];
+    return taking.map((it) => ({
+      ...rule,
+      id: `classify/${pgraph_edge}.${it.id}`,
+      from_hosts: it.from,
+      match: matching(it.match),
+      metadata,
     }));
+  });
+}
+
+/** The metadata word of packets on a way. */
+function wordOf(way: string | null, field: MetadataField | undefined): number {
+  return way === null || !field ? 0 : field.values[way]! * 2 ** field.offset;
 }
 
 /**
@@ -53,10 +81,10 @@ export function guardRules(chain: PlannedChain, layout: MetadataLayout): Steerin
   const fragments = classMatches(chain, layout)
     .filter((rule) => rule.match.some(({ field }) => field === 'port.src' || field === 'port.dst'))
     .map(
-      ({ pgraph_edge, ...rule }): SteeringRule => ({
+      ({ pgraph_edge: _edge, metadata: _word, ...rule }): SteeringRule => ({
         ...BLANK,
         ...rule,
-        id: `fragment/${pgraph_edge}`,
+        id: rule.id.replace('classify/', 'fragment/'),
         kind: 'fragment',
         targets: [],
       }),
@@ -102,7 +130,7 @@ function classRules({ graph, chain, layout, switchNfs }: ChainToLower): Steering
     ({ pgraph_edge }) => pgraph_edge!,
   );
   const nodeOf = new Map(nfInstances(graph).map(({ id, node_id }) => [id, node_id]));
-  return classMatches(chain, layout).flatMap(({ pgraph_edge, ...rule }): SteeringRule[] => {
+  return classMatches(chain, layout).flatMap(({ pgraph_edge, metadata, ...rule }): SteeringRule[] => {
     const edges = entering.get(pgraph_edge) ?? [];
     if (edges.length === 0) return [];
     const kept = edges.length > 1 ? keptBySwitches(askedSplit(chain, nodeOf.get(edges[0]!.to)!)) : null;
@@ -114,7 +142,7 @@ function classRules({ graph, chain, layout, switchNfs }: ChainToLower): Steering
         ...rule,
         kind: 'classify',
         key: edges[0]!.key,
-        targets: edges.map(target),
+        targets: edges.map((edge) => ({ ...target(edge), ...(metadata ? { metadata } : {}) })),
         ...keep_flows,
         ...(nfs ? { nfs: [...nfs] } : {}),
       },

@@ -26,10 +26,18 @@ export function walkDefinition(
   catalogue: readonly NfDescriptor[],
   start: Packet,
   verdicts: Verdicts,
+  host = '',
 ): (string | null)[] {
   const passed: (string | null)[] = [];
   let at = nodes.find(({ kind }) => kind === 'ingress')!;
   let it = start;
+  if (at.kind === 'ingress' && at.ways) {
+    const way = at.ways.find(({ classes }) =>
+      classes.some(({ from, match }) => from.includes(host) && match.every((term) => matchesTerm(start, term))),
+    );
+    if (!way) return [null];
+    it = { ...it, derived: { [`${at.id}.way`]: way.id } };
+  }
   for (;;) {
     if (at.kind === 'nf') {
       passed.push(at.id);
@@ -70,6 +78,7 @@ export function walkPlan(plan: Plan, host: string, start: Packet, verdicts: Verd
   const pick = <T extends { range: FlowRange }>(targets: T[], hash: number) =>
     targets.find(({ range }) => range.lo <= hash && hash < range.hi)!;
   const first = pick(classify.targets, classify.targets.length > 1 ? flowHash(it, classify.key, SWITCH) : 0);
+  word = first.metadata ?? 0;
   let { server, node } = arrive(plan, first.server, first.hop, 'forward');
   for (let steps = 0; steps < 1000; steps++) {
     if (isInstance(node)) pass(node);

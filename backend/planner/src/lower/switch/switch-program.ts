@@ -36,10 +36,11 @@ const UNKEPT: SwitchEntry = {
   actions: [nextTable('split')],
 };
 
-/** Destination MAC of a packet in transit to a hop, without metadata. */
-export function tagMac(hop: number): string {
+/** Destination MAC of a packet in transit to a hop. */
+export function tagMac(hop: number, metadata = 0): string {
   const byte = (value: number) => value.toString(16).padStart(2, '0');
-  return `02:0e:${byte(hop >> 8)}:${byte(hop & 0xff)}:00:00`;
+  const word = (value: number) => `${byte(value >> 8)}:${byte(value & 0xff)}`;
+  return `02:0e:${word(hop)}:${word(metadata)}`;
 }
 
 /** Every tag of a hop, whatever its metadata word. */
@@ -228,7 +229,7 @@ export class SwitchContent {
   }
 
   private towards(target: Target): EntryAction[] {
-    return [setMac('eth.dst', tagMac(target.hop)), output(this.portOf(target)!)];
+    return [setMac('eth.dst', tagMac(target.hop, target.metadata)), output(this.portOf(target)!)];
   }
 
   private addForwarding(): void {

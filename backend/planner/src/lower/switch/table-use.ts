@@ -34,7 +34,11 @@ export function rulesBeforeHops(
     const layout = layouts.get(chain.definition.name)!;
     return recall.of('rules before hops', [recall.nameOf(chain), recall.nameOf(layout)], () => ({
       classes: (server ? classMatches(chain, layout) : []).map(
-        ({ pgraph_edge: _, ...rule }): FabricRule => ({ ...rule, ...toward(server!.id), kind: 'classify' }),
+        ({ pgraph_edge: _edge, metadata: _word, ...rule }): FabricRule => ({
+          ...rule,
+          ...toward(server!.id),
+          kind: 'classify',
+        }),
       ),
       guards: guardRules(chain, layout),
     }));

@@ -3,6 +3,7 @@ import { APPLICATION_ROUTES } from './api-applications.js';
 import { BOARD_ROUTES } from './api-boards.js';
 import { DEPLOYMENT_ROUTES } from './api-deployments.js';
 import { ELEMENT_MANAGER_ROUTES } from './api-element-managers.js';
+import { LENDING_ROUTES } from './api-lending.js';
 import { LOOP_ROUTES } from './api-loops.js';
 import { NF_DESCRIPTOR_ROUTES } from './api-nf-descriptors.js';
 import { P4_PROGRAM_ROUTES } from './api-p4-programs.js';
@@ -254,6 +255,7 @@ export const ROUTES = defineRoutes({
   ...NF_DESCRIPTOR_ROUTES,
   ...APPLICATION_ROUTES,
   ...BOARD_ROUTES,
+  ...LENDING_ROUTES,
   ...SCENARIO_ROUTES,
   ...LOOP_ROUTES,
   ...WEBHOOK_ROUTES,

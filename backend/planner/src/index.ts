@@ -33,7 +33,7 @@ export { CORE_BUDGET } from './igraph/sizing.js';
 export { decideLending, type Handover, type WhyReleased } from './lending/decide.js';
 export { jainIndex, switchOverhead } from './lending/figures.js';
 export {
-  type Accelerator as LentAccelerator,
+  type Accelerator as Lendable,
   type Account as LendingAccount,
   elapse,
   granted,

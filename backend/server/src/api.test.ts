@@ -287,8 +287,9 @@ describe('chains', () => {
       putApplication: { params: { id: web.id }, body: { ...web, config: { port: 8082 } } },
       putNfDescriptor: { params: { id: legacy.id }, body: { ...legacy, version: '1.0.1' } },
     } as const;
-    // Those of boards need one: reconfiguration-preconditions.test.ts; a split: flow-splits.test.ts; P4 entries: p4-programs.test.ts.
-    const elsewhere = ['putReconfigurationPolicy', 'reserveSlot', 'putSplit', 'putP4Entries'];
+    // Those of boards need one: reconfiguration-preconditions.test.ts; a split: flow-splits.test.ts; P4 entries: p4-programs.test.ts;
+    // lending groups: lending-groups.test.ts.
+    const elsewhere = ['putReconfigurationPolicy', 'reserveSlot', 'putSplit', 'putP4Entries', 'putLendingGroup'];
     const all = Object.entries<RouteDefinition>(ROUTES).filter(([, { method }]) => method === 'PUT');
     expect([...Object.keys(puts), ...elsewhere].sort()).toEqual(all.map(([name]) => name).sort());
     for (const [name, options] of Object.entries(puts)) {

@@ -11,6 +11,7 @@ import { EventsModule } from './modules/events/events.module.js';
 import { FabricModule } from './modules/fabric/fabric.module.js';
 import { InfrastructureModule } from './modules/infrastructure/infrastructure.module.js';
 import { LeasesModule } from './modules/leases/leases.module.js';
+import { LendingModule } from './modules/lending/lending.module.js';
 import { LoopsModule } from './modules/loops/loops.module.js';
 import { NfDescriptorsModule } from './modules/nf-descriptors/nf-descriptors.module.js';
 import { NodesModule } from './modules/nodes/nodes.module.js';
@@ -62,6 +63,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       TwinModule,
       ApplicationsModule,
       ReconfigurationModule,
+      LendingModule,
       ScenariosModule,
       StreamModule,
       ShellsModule,

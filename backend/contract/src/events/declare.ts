@@ -14,6 +14,7 @@ export type EventSubject =
   | 'host'
   | 'infrastructure'
   | 'instance'
+  | 'lending-group'
   | 'link'
   | 'loop'
   | 'nf-descriptor'

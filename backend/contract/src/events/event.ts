@@ -7,6 +7,7 @@ import { type EventDeclaration, Severity } from './declare.js';
 import { DEPLOYMENT_EVENTS } from './deployment.js';
 import { DETECTION_EVENTS } from './detection.js';
 import { ELEMENT_MANAGER_EVENTS } from './element-manager.js';
+import { LENDING_EVENTS } from './lending.js';
 import { LOOP_EVENTS } from './loop.js';
 import { NF_DESCRIPTOR_EVENTS } from './nf-descriptor.js';
 import { AGENT_EVENTS, NODE_EVENTS } from './node.js';
@@ -41,6 +42,7 @@ export const EVENTS = {
   ...NODE_EVENTS,
   ...BOARD_EVENTS,
   ...RECONFIGURATION_EVENTS,
+  ...LENDING_EVENTS,
   ...LOOP_EVENTS,
   ...SLO_EVENTS,
   ...SCENARIO_EVENTS,

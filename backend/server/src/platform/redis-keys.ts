@@ -58,6 +58,10 @@ export const KEYS = {
   reconfigurationPolicies: `${project}:reconfiguration-policies`,
   /** durable collection of reconfigurations, with their course while unfinished (reconfiguration/records). */
   reconfigurations: `${project}:reconfigurations`,
+  /** durable collections of lending groups, what each has lent with its accounts, and their latest turns (lending). */
+  lendingGroups: `${project}:lending-groups`,
+  lendingLedgers: `${project}:lending-ledgers`,
+  lendingTurns: `${project}:lending-turns`,
   /** durable collection of the latest ScenarioReports (scenarios/records.ts). */
   scenarioRuns: `${project}:scenario-runs`,
   /** durable collection, by run: what the run created and has not been removed yet (scenarios/ledger.ts). */

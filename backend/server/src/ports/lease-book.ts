@@ -4,11 +4,14 @@ import type { Batch } from '../platform/durable-collection/collections.js';
 export const LEASES = Symbol('LeaseBook');
 
 /** Something that one holder at a time may lease. A path covers everything below it: a board covers its slots. */
-export type Resource = `chain/${string}` | `board/${string}`;
+export type Resource = `chain/${string}` | `board/${string}` | `accelerator/${string}`;
 
 export const chainResource = (chainId: string): Resource => `chain/${chainId}`;
 export const boardResource = (board: string): Resource => `board/${board}`;
 export const slotResource = ({ board, slot }: SlotRef): Resource => `board/${board}/${slot}`;
+
+/** `name`: of an accelerator that is lent, e.g. `server-1/instructions`. */
+export const acceleratorResource = (name: string): Resource => `accelerator/${name}`;
 
 /** Null if the resource is not a slot. */
 export function slotOfResource(resource: string): SlotRef | null {
@@ -16,8 +19,8 @@ export function slotOfResource(resource: string): SlotRef | null {
   return kind === 'board' && board !== undefined && slot !== undefined ? { board, slot: Number(slot) } : null;
 }
 
-/** `change`: the holder is changing it. `reserve`: plans that do not name it leave it alone. */
-export type Claim = 'change' | 'reserve';
+/** `change`: the holder is changing it. `reserve`: plans that do not name it leave it alone. `lend`: it is lent to a VNF. */
+export type Claim = 'change' | 'reserve' | 'lend';
 
 export interface Lease {
   readonly resource: string;

@@ -34,6 +34,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   board: ['accelerators', 'twin'],
   reconfiguration: ['reconfigurations', 'accelerators', 'reconfiguration-policies', 'nf-instances', 'deployments'],
   policy: ['reconfiguration-policies'],
+  lending: ['lending-groups', 'lending-turns'],
   scenario: ['scenario-runs', 'chains'],
   sqli: [],
   ddos: [],

@@ -9,7 +9,7 @@ import type { Claim, Lease, LeaseBook, LeaseRequest, Resource } from '../../port
 
 const StoredLease = z.strictObject({
   resource: z.string(),
-  claim: z.enum(['change', 'reserve']),
+  claim: z.enum(['change', 'reserve', 'lend']),
   holder: z.string(),
   purpose: z.string(),
   by: z.string(),
@@ -83,6 +83,7 @@ export class LeaseBookService implements LeaseBook, OnModuleInit {
 
 function inWords({ resource }: Lease): string {
   const [kind, name, slot] = resource.split('/');
+  if (kind === 'accelerator') return `${slot} of ${name}`;
   return slot === undefined ? `${kind} ${name}` : `slot ${slot} of ${name}`;
 }
 

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { Id, Name, Origin, TimestampMs } from './common.js';
+import { NfRef } from './reconfiguration.js';
+
+/** The crypto instructions of a server, which one VNF at a time may use. */
+export const LentAccelerator = z.strictObject({ kind: z.literal('instructions'), server: Name });
+export type LentAccelerator = z.infer<typeof LentAccelerator>;
+
+/** Its name in turns and events. */
+export function acceleratorName({ server, kind }: LentAccelerator): string {
+  return `${server}/${kind}`;
+}
+
+/** Who gets an accelerator; all but `ssm` are baselines (SSM II.B). */
+export const LendingStrategy = z.enum(['ssm', 'static', 'round-robin']);
+export type LendingStrategy = z.infer<typeof LendingStrategy>;
+
+/** What usage is a share of. `cpu`: the VNF's own CPU limit. `bps`: `max_bps`. */
+export const LendingUsage = z.enum(['cpu', 'bps']);
+export type LendingUsage = z.infer<typeof LendingUsage>;
+
+const groupFields = {
+  title: z.string().min(1).max(80).regex(/\S/, 'must not be blank'),
+  enabled: z.boolean().default(true),
+  chains: z.array(Id).max(64).default([]).describe('all their NFs that can switch to an accelerator'),
+  nfs: z.array(NfRef).max(64).default([]).describe('single NFs, besides those of `chains`'),
+  accelerators: z.array(LentAccelerator).min(1).max(32),
+  strategy: LendingStrategy.default('ssm'),
+  usage: LendingUsage.default('cpu'),
+  max_bps: z.number().min(1000).max(1e13).nullable().default(null).describe('the full rate, for usage `bps`'),
+  th_up: z.number().gt(0).max(1).default(0.75).describe('a VNF qualifies above this share of its maximum'),
+  th_low: z.number().min(0).max(1).default(0.65).describe('a holder gives up below this share of its maximum'),
+  slice_s: z.number().min(1).max(3600).default(11).describe('a holder keeps it at least this long while others wait'),
+};
+
+type Fields = z.output<z.ZodObject<typeof groupFields>>;
+
+export const LendingGroupRequest = z
+  .strictObject(groupFields)
+  .refine(({ th_up, th_low }: Fields) => th_low < th_up, {
+    path: ['th_low'],
+    message: 'must be below the upper threshold',
+  })
+  .refine(({ chains, nfs }: Fields) => chains.length + nfs.length > 0, {
+    path: ['chains'],
+    message: 'must name a chain, or nfs an NF',
+  })
+  .refine(({ usage, max_bps }: Fields) => usage !== 'bps' || max_bps !== null, {
+    path: ['max_bps'],
+    message: 'must be given for usage by bit rate',
+  });
+export type LendingGroupRequest = z.infer<typeof LendingGroupRequest>;
+
+/** Why an accelerator was granted or released. */
+export const LendingWhy = z.enum(['overload', 'turn', 'found', 'idle', 'slice-over', 'gone', 'failed', 'disabled']);
+export type LendingWhy = z.infer<typeof LendingWhy>;
+
+/** An accelerator of a group now. `unknown`: whether its holder has it is being asked. */
+export const LentNow = z.strictObject({
+  accelerator: z.string().max(120).describe('its name'),
+  state: z.enum(['free', 'granting', 'held', 'releasing', 'unknown', 'away']),
+  holder: Id.nullable(),
+  held_s: z.number().min(0).nullable(),
+});
+export type LentNow = z.infer<typeof LentNow>;
+
+/** A VNF that takes part. */
+export const LendingMember = z.strictObject({
+  instance_id: Id,
+  ...NfRef.shape,
+  server: Name,
+  origin: Origin,
+  usage: z
+    .number()
+    .min(0)
+    .nullable()
+    .describe('share of its maximum that thresholds are compared with; null: not measured lately'),
+  cpu_share: z.number().min(0).nullable().describe('share of one core'),
+  cpu_limit: z.number().positive().nullable(),
+  bps: z.number().min(0).nullable(),
+  accelerated: z.boolean().nullable().describe('null: its element manager does not say'),
+  accelerator: z.string().max(120).nullable().describe('lent to it'),
+  time_s: z.number().min(0).describe('of those that qualify, the one with the least is first'),
+  held_s: z.number().min(0),
+  waited_s: z.number().min(0).describe('qualified without an accelerator'),
+});
+export type LendingMember = z.infer<typeof LendingMember>;
+
+/** VNFs that take turns at accelerators (SSM). */
+export const LendingGroup = z.strictObject({
+  id: Id,
+  ...groupFields,
+  revision: z.int().min(1).describe('the ETag'),
+  state: z
+    .enum(['lending', 'paused', 'disabled', 'without-vnfs'])
+    .describe('paused: the control loop is; holders keep'),
+  accelerators_now: z.array(LentNow),
+  members: z.array(LendingMember),
+  fairness: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .describe('Jain’s index of the accelerator time of those that wanted one'),
+  switch_ms: z.number().min(0).nullable().describe('median of the last switches; null: none yet'),
+  overhead: z.number().min(0).max(1).nullable().describe('Tsw / (Tsw + T)'),
+});
+export type LendingGroup = z.infer<typeof LendingGroup>;
+
+/** Who had an accelerator from when to when. */
+export const LendingTurn = z.strictObject({
+  id: Id,
+  group_id: Id,
+  accelerator: z.string().max(120).describe('its name'),
+  instance_id: Id,
+  ...NfRef.shape,
+  from_ms: TimestampMs,
+  to_ms: TimestampMs.nullable().describe('null: it still has it'),
+  why: LendingWhy,
+  ended: LendingWhy.nullable(),
+  switch_ms: z.number().min(0).nullable().describe('for which nobody could use it before; null: not known'),
+});
+export type LendingTurn = z.infer<typeof LendingTurn>;

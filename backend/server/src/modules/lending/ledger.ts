@@ -1,0 +1,177 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { type EventDraft, Id, LendingTurn, LendingWhy } from '@orrery/contract';
+import type { LendingState, Loan } from '@orrery/planner';
+import { z } from 'zod';
+import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
+import { KEYS } from '../../platform/redis-keys.js';
+import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { acceleratorResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
+
+const Milliseconds = z.number().min(0);
+
+/**
+ * `granting` and `releasing` are stored before the element manager is called, so that who may have an accelerator is known
+ * whatever becomes of the call.
+ */
+const StoredLoan = z.strictObject({
+  accelerator: z.string(),
+  vnf: Id,
+  held_ms: Milliseconds,
+  state: z.enum(['granting', 'held', 'releasing']),
+  /** Why it is granted or, with `releasing`, released. */
+  why: LendingWhy,
+  /** With `releasing`: who gets it next; null: nobody. */
+  next: Id.nullable(),
+  /** Turn that it began; null: not confirmed yet. */
+  turn: Id.nullable(),
+});
+export type StoredLoan = z.infer<typeof StoredLoan>;
+
+const Ledger = z.strictObject({
+  group_id: Id,
+  accounts: z.record(
+    z.string(),
+    z.strictObject({
+      time_ms: Milliseconds,
+      held_ms: Milliseconds,
+      waited_ms: Milliseconds,
+      turn: z.int().min(0),
+      here: z.boolean(),
+    }),
+  ),
+  loans: z.array(StoredLoan),
+  turns: z.int().min(0),
+});
+/** What a group has lent, and what its VNFs have had. */
+export type Ledger = z.infer<typeof Ledger>;
+
+const MAX_LEDGERS = 256;
+const KEEP_TURNS = 500;
+const MAX_TURNS = 8192;
+
+export const emptyLedger = (group_id: string): Ledger => ({ group_id, accounts: {}, loans: [], turns: 0 });
+
+/** For the planner, which decides about loans that are held. */
+export function stateOf({ accounts, loans, turns }: Ledger, isSettled: (loan: StoredLoan) => boolean): LendingState {
+  return { accounts, turns, loans: loans.map((loan) => ({ ...loan, settled: isSettled(loan) })) };
+}
+
+/** The ledger after time has passed. */
+export function withTimes(ledger: Ledger, { accounts, loans, turns }: LendingState): Ledger {
+  const held = new Map(loans.map(({ accelerator, held_ms }: Loan) => [accelerator, held_ms]));
+  return {
+    ...ledger,
+    accounts: { ...accounts },
+    turns,
+    loans: ledger.loans.map((loan) => ({ ...loan, held_ms: held.get(loan.accelerator) ?? loan.held_ms })),
+  };
+}
+
+export interface LedgerChange {
+  readonly ledger: Ledger;
+  /** Turns that begin or end. */
+  readonly turns?: readonly LendingTurn[];
+  readonly events?: readonly EventDraft[];
+}
+
+/** Stored ledgers and turns; the leases of accelerators change in the same transactions. */
+@Injectable()
+export class LendingLedgers implements OnModuleInit {
+  private readonly ledgers: DurableCollection<Ledger>;
+  private readonly turns: DurableCollection<LendingTurn>;
+
+  constructor(
+    @Inject(COLLECTIONS) private readonly collections: Collections,
+    @Inject(LEASES) private readonly leases: LeaseBook,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
+  ) {
+    this.ledgers = collections.open<Ledger>({
+      key: KEYS.lendingLedgers,
+      noun: 'ledger of a lending group',
+      schema: Ledger,
+      version: 1,
+      idOf: ({ group_id }) => group_id,
+      bound: { most: MAX_LEDGERS, policy: 'refuse' },
+    });
+    this.turns = collections.open<LendingTurn>({
+      key: KEYS.lendingTurns,
+      noun: 'turn',
+      schema: LendingTurn,
+      version: 1,
+      idOf: ({ id }) => id,
+      order: (a, b) => b.from_ms - a.from_ms || (a.id < b.id ? 1 : -1),
+      bound: { most: MAX_TURNS, policy: 'drop-last', keeps: ({ to_ms }) => to_ms === null },
+    });
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.ledgers.load();
+    await this.turns.load();
+  }
+
+  groupIds(): string[] {
+    return this.ledgers.all().map(({ group_id }) => group_id);
+  }
+
+  find(groupId: string): Ledger | undefined {
+    return this.ledgers.find(groupId);
+  }
+
+  /** Newest first. */
+  turnsOf(groupId: string): readonly LendingTurn[] {
+    return this.turns.all().filter(({ group_id }) => group_id === groupId);
+  }
+
+  turn(id: string): LendingTurn | undefined {
+    return this.turns.find(id);
+  }
+
+  /** As stored, also after a transaction without a reply. */
+  async read(groupId: string): Promise<Ledger> {
+    await this.collections.certain();
+    return this.ledgers.find(groupId) ?? emptyLedger(groupId);
+  }
+
+  /** Stores the ledger, with a lease of each accelerator that it has lent. Throws 409 if another group has lent it. */
+  write({ ledger, turns = [], events = [] }: LedgerChange): Promise<void> {
+    return this.collections.commit((batch) => {
+      const { group_id, loans } = ledger;
+      const had = this.ledgers.find(group_id)?.loans.map(({ accelerator }) => accelerator) ?? [];
+      const has = loans.map(({ accelerator }) => accelerator);
+      const ended = had.filter((each) => !has.includes(each)).map(acceleratorResource);
+      if (ended.length > 0) this.leases.releaseIn(batch, 'lend', group_id, ended);
+      const begun = has.filter((each) => !had.includes(each)).map(acceleratorResource);
+      if (begun.length > 0) {
+        const lease = { claim: 'lend', holder: group_id, purpose: 'lending group', by: 'lending' } as const;
+        this.leases.acquireIn(batch, { ...lease, resources: begun });
+      }
+      batch.put(this.ledgers, ledger);
+      for (const turn of turns) batch.put(this.turns, turn);
+      this.dropOldTurns(batch, group_id, turns);
+      batch.also((transaction) => {
+        for (const event of events) this.events.appendIn(transaction, event);
+      });
+    });
+  }
+
+  /** A group that was deleted and has lent nothing is forgotten. */
+  forget(groupId: string): Promise<void> {
+    return this.collections.commit((batch) => {
+      this.leases.releaseIn(batch, 'lend', groupId);
+      batch.remove(this.ledgers, groupId);
+      for (const { id } of this.turnsOf(groupId)) batch.remove(this.turns, id);
+    });
+  }
+
+  onChange(listener: () => void): void {
+    this.ledgers.onChange(listener);
+  }
+
+  private dropOldTurns(batch: Batch, groupId: string, written: readonly LendingTurn[]): void {
+    if (written.length === 0) return;
+    const kept = this.turnsOf(groupId).filter(({ id }) => !written.some((turn) => turn.id === id));
+    for (const { id, to_ms } of kept.slice(KEEP_TURNS - written.length))
+      if (to_ms !== null) batch.remove(this.turns, id);
+  }
+}

@@ -1,0 +1,99 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { acceleratorName, type LendingGroup, type LendingTurn, type LentNow } from '@orrery/contract';
+import { jainIndex, switchOverhead } from '@orrery/planner';
+import { median } from '../../platform/median.js';
+import { LendingGroups, type StoredGroup } from './groups.js';
+import { emptyLedger, type Ledger, LendingLedgers } from './ledger.js';
+import { LendingLoop } from './lending-loop.js';
+import { LendingMembers, type Member } from './members.js';
+
+/** As many of the latest switches count. */
+const SWITCHES = 20;
+
+/** Groups with who holds what now, and how fair that has been. */
+@Injectable()
+export class LendingView {
+  constructor(
+    @Inject(LendingGroups) private readonly groups: LendingGroups,
+    @Inject(LendingLedgers) private readonly ledgers: LendingLedgers,
+    @Inject(LendingMembers) private readonly members: LendingMembers,
+    @Inject(LendingLoop) private readonly loop: LendingLoop,
+  ) {}
+
+  describe(group: StoredGroup): LendingGroup {
+    const ledger = this.loop.deskOf(group.id)?.ledger ?? this.ledgers.find(group.id) ?? emptyLedger(group.id);
+    const holding = new Set(ledger.loans.map(({ vnf }) => vnf));
+    const members = this.members.of(group, holding, performance.now());
+    const switch_ms = switchOf(this.ledgers.turnsOf(group.id));
+    return {
+      ...group,
+      revision: this.groups.revisionOf(group.id),
+      state: this.stateOf(group, members),
+      accelerators_now: this.lentNow(group, ledger),
+      members: members.map((member) => described(member, ledger)),
+      fairness: fairnessOf(members, ledger),
+      switch_ms,
+      overhead: switch_ms === null ? null : switchOverhead(switch_ms, group.slice_s * 1000),
+    };
+  }
+
+  private stateOf({ enabled }: StoredGroup, members: readonly Member[]): LendingGroup['state'] {
+    if (!enabled) return 'disabled';
+    if (this.loop.isPaused) return 'paused';
+    return members.length > 0 ? 'lending' : 'without-vnfs';
+  }
+
+  /** Accelerators of the group, and those that are being taken back after they were taken out of it. */
+  private lentNow({ id, accelerators }: StoredGroup, { loans }: Ledger): LentNow[] {
+    const calling = this.loop.deskOf(id)?.calling;
+    const own = new Map(accelerators.map((each) => [acceleratorName(each), each]));
+    const names = [...new Set([...own.keys(), ...loans.map(({ accelerator }) => accelerator)])];
+    return names.map((name) => {
+      const loan = loans.find(({ accelerator }) => accelerator === name);
+      if (!loan) {
+        const answers = this.members.answers(own.get(name)!);
+        return { accelerator: name, state: answers ? 'free' : 'away', holder: null, held_s: null };
+      }
+      const isKnown = loan.state === 'held' ? this.members.isHeard(loan.vnf) : calling?.has(name);
+      return {
+        accelerator: name,
+        state: isKnown ? loan.state : 'unknown',
+        holder: loan.vnf,
+        held_s: loan.state === 'held' ? loan.held_ms / 1000 : null,
+      };
+    });
+  }
+}
+
+function described({ id, nf, server, origin, usage, state }: Member, ledger: Ledger): LendingGroup['members'][number] {
+  const { time_ms = 0, held_ms = 0, waited_ms = 0 } = ledger.accounts[id] ?? {};
+  const loan = ledger.loans.find((each) => each.vnf === id && each.state === 'held');
+  return {
+    instance_id: id,
+    ...nf,
+    server,
+    origin,
+    usage,
+    cpu_share: state?.cpu_share ?? null,
+    cpu_limit: state?.cpu_limit ?? null,
+    bps: state?.bps ?? null,
+    accelerated: state?.accelerated ?? null,
+    accelerator: loan?.accelerator ?? null,
+    time_s: time_ms / 1000,
+    held_s: held_ms / 1000,
+    waited_s: waited_ms / 1000,
+  };
+}
+
+/** Of one VNF alone there is nothing to be said. */
+function fairnessOf(members: readonly Member[], { accounts }: Ledger): number | null {
+  const wanted = members
+    .flatMap(({ id }) => accounts[id] ?? [])
+    .filter(({ held_ms, waited_ms }) => held_ms + waited_ms > 0);
+  return wanted.length > 1 ? jainIndex(wanted.map(({ held_ms }) => held_ms)) : null;
+}
+
+function switchOf(turns: readonly LendingTurn[]): number | null {
+  const known = turns.slice(0, SWITCHES).flatMap(({ switch_ms }) => switch_ms ?? []);
+  return known.length > 0 ? median(known) : null;
+}

@@ -1,0 +1,307 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { configFrom } from '../../platform/config.js';
+import { makeLog } from '../../platform/log.js';
+import { Store } from '../../platform/redis.js';
+import { killAt } from '../../testing/kill-point.js';
+import { FakeAgents, FakeVnf, LendingBench } from '../../testing/lending-bench.js';
+
+const ONE = 'ch-1.tunnel.0';
+const TWO = 'ch-1.tunnel.1';
+
+let folder: string;
+let store: Store;
+let agents: FakeAgents;
+let one: FakeVnf;
+let two: FakeVnf;
+let bench: LendingBench;
+
+beforeAll(async () => {
+  folder = mkdtempSync('/tmp/orrery-l-');
+  store = await Store.open(configFrom({ ORRERY_RUN_DIR: folder, ORRERY_STATE_DIR: folder }), makeLog('silent'));
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const advance = (ms: number) => void vi.advanceTimersByTime(ms);
+/** A server process on the store; what is done to it leaves the store itself alone. */
+const start = (its: Store = Object.create(store) as Store) => LendingBench.start(its, agents, advance);
+
+beforeEach(async () => {
+  await store.redis.flushall();
+  vi.useFakeTimers({ toFake: ['performance'] });
+  agents = new FakeAgents();
+  one = new FakeVnf(ONE, 'server-1');
+  two = new FakeVnf(TWO, 'server-1');
+  agents.add(one, two);
+  bench = await start();
+});
+afterEach(async () => {
+  await bench.stop();
+  vi.useRealTimers();
+  expect(agents.shared).toEqual([]);
+});
+
+describe('two tunnels at the limit', () => {
+  it('take turns, and each turn, event and lease tells it', async () => {
+    const id = await bench.addGroup();
+    expect(agents.accelerated).toEqual([ONE]);
+    await bench.pass(34);
+    expect(bench.turns(id).map(({ instance_id, why, ended }) => [instance_id, why, ended])).toEqual([
+      [ONE, 'overload', 'slice-over'],
+      [TWO, 'overload', 'slice-over'],
+      [ONE, 'overload', 'slice-over'],
+      [TWO, 'overload', null],
+    ]);
+    expect(bench.told('lending.granted')).toEqual([ONE, TWO, ONE, TWO].map((it) => `${it} overload`));
+    expect(bench.told('lending.released')).toEqual([ONE, TWO, ONE].map((it) => `${it} slice-over`));
+    expect(bench.holders()).toEqual(['accelerator/server-1/instructions']);
+    const group = bench.view.describe(bench.groups.get(id));
+    expect(group).toMatchObject({
+      state: 'lending',
+      accelerators_now: [{ accelerator: 'server-1/instructions', state: 'held', holder: TWO, held_s: 1 }],
+      members: [
+        { instance_id: ONE, accelerated: false, accelerator: null, usage: 0.99, held_s: 22, waited_s: 12 },
+        { instance_id: TWO, accelerated: true, accelerator: 'server-1/instructions', usage: 0.845, held_s: 12 },
+      ],
+      switch_ms: 0,
+      overhead: 0,
+    });
+    expect(group.fairness).toBeCloseTo(34 ** 2 / (2 * (22 ** 2 + 12 ** 2)));
+  });
+
+  it('release it as soon as usage falls, and settings apply to the present holder', async () => {
+    two.software = 0.1;
+    const id = await bench.addGroup();
+    one.hardware = 0.6;
+    await bench.pass(0.5);
+    expect(bench.told('lending.released')).toEqual([`${ONE} idle`]);
+    expect(bench.holders()).toEqual([]);
+    await bench.pass(0.5);
+    expect(agents.accelerated).toEqual([ONE]);
+    await bench.change(id, { th_low: 0.5 });
+    await bench.pass(5);
+    expect(agents.accelerated).toEqual([ONE]);
+    two.software = 0.99;
+    await bench.change(id, { slice_s: 2 });
+    expect(agents.accelerated).toEqual([TWO]);
+  });
+
+  it('whose limit is a part of a core are compared with that part', async () => {
+    for (const vnf of [one, two]) Object.assign(vnf, { software: 0.39, cpu_limit: 0.4 });
+    await bench.addGroup();
+    expect(agents.accelerated).toEqual([ONE]);
+  });
+
+  it('by bit rate are compared with the full rate', async () => {
+    Object.assign(one, { software: 0.1, hardware: 0.1, bps: 8e7 });
+    Object.assign(two, { bps: 7e7 });
+    await bench.addGroup({ usage: 'bps', max_bps: 1e8 });
+    expect(agents.accelerated).toEqual([ONE]);
+    one.bps = 6e7;
+    await bench.pass(0.5);
+    expect(agents.accelerated).toEqual([]);
+  });
+
+  it('that need little when accelerated keep it while software could not carry their traffic', async () => {
+    Object.assign(one, { software: 0.7, hardware: 0.2, bps: 28e6 });
+    two.software = 0.1;
+    await bench.addGroup();
+    await bench.pass(3);
+    Object.assign(one, { software: 0.95, bps: 38e6 });
+    await bench.pass(10);
+    expect(bench.told('lending.granted')).toEqual([`${ONE} overload`]);
+    expect(bench.told('lending.released')).toEqual([]);
+    one.bps = 24e6;
+    await bench.pass(0.5);
+    expect(bench.told('lending.released')).toEqual([`${ONE} idle`]);
+  });
+});
+
+describe('holders', () => {
+  it('keep it while the loop is paused, and give it back when the group is disabled or deleted', async () => {
+    const id = await bench.addGroup();
+    bench.loops.pause('lending');
+    await bench.pass(20);
+    expect(agents.accelerated).toEqual([ONE]);
+    expect(bench.view.describe(bench.groups.get(id)).state).toBe('paused');
+    bench.loops.resume('lending');
+    await bench.pass(0.5);
+    expect(agents.accelerated).toEqual([TWO]);
+    await bench.change(id, { enabled: false });
+    expect(agents.accelerated).toEqual([]);
+    expect(bench.told('lending.released').at(-1)).toBe(`${TWO} disabled`);
+    await bench.change(id, { enabled: true });
+    expect(agents.accelerated).toHaveLength(1);
+    await bench.groups.remove(id, null, 'tests');
+    await bench.pass(1);
+    expect(agents.accelerated).toEqual([]);
+    expect([bench.holders(), bench.ledgers.groupIds(), bench.turns(id)]).toEqual([[], [], []]);
+  });
+
+  it('that are gone lose it without a call; an accelerator taken out of the group is taken back', async () => {
+    const id = await bench.addGroup();
+    agents.vnfs.delete(ONE);
+    await bench.pass(0.5);
+    expect(bench.told('lending.released')).toEqual([`${ONE} gone`]);
+    expect(agents.calls).toEqual([`${ONE} accelerate`, `${TWO} accelerate`]);
+    await bench.change(id, { accelerators: [{ kind: 'instructions', server: 'server-2' }] });
+    expect(bench.told('lending.released').at(-1)).toBe(`${TWO} disabled`);
+    expect(agents.accelerated).toEqual([]);
+  });
+
+  it('that lose it by themselves, as a restarted engine does, have failed after two seconds', async () => {
+    two.software = 0.1;
+    await bench.addGroup();
+    one.accelerated = false;
+    await bench.pass(2);
+    expect(bench.told('lending.released')).toEqual([]);
+    await bench.pass(0.5);
+    expect(bench.told('lending.released')).toEqual([`${ONE} failed`]);
+    await bench.pass(0.5);
+    expect(agents.accelerated).toEqual([ONE]);
+  });
+
+  it('found without a loan: the first takes part, the others go back to software', async () => {
+    one.accelerated = true;
+    one.hardware = 0.7;
+    two.software = 0.1;
+    await bench.addGroup();
+    await bench.pass(2.5);
+    expect(bench.told('lending.granted')).toEqual([`${ONE} found`]);
+    const third = new FakeVnf('ch-1.tunnel.2', 'server-1');
+    third.accelerated = true;
+    agents.add(third);
+    await bench.pass(3);
+    expect(agents.accelerated).toEqual([ONE]);
+  });
+
+  it('of servers that are away stay holders, and nobody is lent what is away', async () => {
+    const id = await bench.addGroup();
+    agents.away.add('server-1');
+    await bench.pass(30);
+    expect(bench.view.describe(bench.groups.get(id)).accelerators_now[0]).toMatchObject({
+      state: 'unknown',
+      holder: ONE,
+    });
+    agents.away.clear();
+    await bench.pass(0.5);
+    expect(agents.accelerated).toEqual([TWO]);
+  });
+});
+
+describe('a call', () => {
+  it('that is refused is repeated with growing delays, and another one that waits is served meanwhile', async () => {
+    agents.outcomes.push('refused');
+    await bench.addGroup();
+    expect(agents.accelerated).toEqual([]);
+    await bench.pass(2);
+    expect(agents.accelerated).toEqual([TWO]);
+    expect(agents.calls.filter((call) => call === `${ONE} accelerate`)).toHaveLength(1);
+  });
+
+  it('that is always refused is repeated less and less often', async () => {
+    two.software = 0.1;
+    const refuses = agents.accelerate.bind(agents);
+    agents.accelerate = (id) => {
+      agents.outcomes.unshift('refused');
+      return refuses(id);
+    };
+    await bench.addGroup();
+    await bench.pass(60);
+    expect(agents.calls.filter((call) => call === `${ONE} accelerate`)).toHaveLength(6);
+  });
+
+  it.each(['done-unanswered', 'lost'] as const)(
+    'to grant whose answer is lost (%s): nobody else gets it',
+    async (how) => {
+      agents.outcomes.push(how);
+      const id = await bench.addGroup();
+      expect(bench.view.describe(bench.groups.get(id)).accelerators_now[0]).toMatchObject({ state: 'unknown' });
+      await bench.pass(2);
+      expect(agents.accelerated).toEqual([how === 'lost' ? TWO : ONE]);
+      if (how === 'lost') expect(agents.calls.slice(0, 2)).toEqual([`${ONE} accelerate`, `${ONE} release`]);
+    },
+  );
+
+  it.each(['done-unanswered', 'lost'] as const)(
+    'to release whose answer is lost (%s) is repeated first',
+    async (how) => {
+      await bench.addGroup();
+      await bench.pass(10.5);
+      agents.outcomes.push(how);
+      await bench.pass(0.5);
+      expect(agents.accelerated).not.toContain(TWO);
+      await bench.pass(2);
+      expect(agents.calls.slice(1)).toEqual([`${ONE} release`, `${ONE} release`, `${TWO} accelerate`]);
+      expect(bench.told('lending.released')).toEqual([`${ONE} slice-over`]);
+    },
+  );
+});
+
+describe('a kill of the server', () => {
+  it.each(['before', 'after'] as const)('%s any write leaves one holder at most, and turns go on', async (when) => {
+    for (let write = 1; write <= 9; write++) {
+      await bench.stop();
+      await store.redis.flushall();
+      for (const vnf of [one, two]) vnf.accelerated = false;
+      const its = Object.create(store) as Store;
+      bench = await start(its);
+      const isDead = killAt(its, { write, when });
+      const id = await bench.addGroup({ slice_s: 2 }).catch(() => null);
+      await bench.pass(6);
+      if (!isDead()) break;
+      await bench.stop();
+      bench = await start();
+      const groupId = id ?? bench.groups.all()[0]?.id;
+      if (groupId === undefined) continue;
+      await bench.pass(6);
+      expect(agents.accelerated, `${when} write ${write}`).toHaveLength(1);
+      const open = bench.turns(groupId).filter(({ to_ms }) => to_ms === null);
+      expect(open.map(({ instance_id }) => instance_id)).toEqual(agents.accelerated);
+      expect(bench.holders()).toEqual(['accelerator/server-1/instructions']);
+      expect(new Set(bench.turns(groupId).map(({ instance_id }) => instance_id))).toEqual(new Set([ONE, TWO]));
+    }
+  });
+
+  it('a grant that was not confirmed waits for the element manager, also while its agent is away', async () => {
+    const its = Object.create(store) as Store;
+    await bench.stop();
+    bench = await start(its);
+    // Writes: the group, the intention, the confirmation.
+    killAt(its, { write: 3, when: 'before' });
+    const id = await bench.addGroup();
+    expect(agents.accelerated).toEqual([ONE]);
+    await bench.stop();
+    agents.away.add('server-1');
+    agents.calls.length = 0;
+    bench = await start();
+    await bench.pass(20);
+    expect([agents.calls, bench.turns(id)]).toEqual([[], []]);
+    agents.away.clear();
+    await bench.pass(0.5);
+    expect(bench.turns(id).map(({ instance_id }) => instance_id)).toEqual([ONE]);
+    expect(agents.calls).toEqual([]);
+  });
+
+  it('loses no more of the times than what passed since they were stored', async () => {
+    const id = await bench.addGroup();
+    await bench.pass(60);
+    await bench.stop();
+    bench = await start();
+    const { members } = bench.view.describe(bench.groups.get(id));
+    const held = members.map(({ held_s }) => held_s).reduce((sum, s) => sum + s);
+    expect(held).toBeGreaterThanOrEqual(55);
+  });
+});
+
+it('two groups cannot have the same VNFs or accelerators', async () => {
+  await bench.addGroup();
+  const errors = bench.addGroup({ nfs: [{ chain_id: 'ch-1', node_id: 'tunnel' }], chains: [] });
+  await expect(errors).rejects.toMatchObject({
+    status: 422,
+    errors: [{ pointer: '/accelerators/0' }, { pointer: '/nfs/0' }],
+  });
+});

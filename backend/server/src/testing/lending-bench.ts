@@ -1,0 +1,197 @@
+import { type ElementState, type EventDraft, LendingGroupRequest, type LendingTurn, type Plan } from '@orrery/contract';
+import { LeaseBookService } from '../modules/leases/lease-book.service.js';
+import { LendingGroups } from '../modules/lending/groups.js';
+import { LendingLedgers } from '../modules/lending/ledger.js';
+import { LendingLoop } from '../modules/lending/lending-loop.js';
+import { LendingView } from '../modules/lending/lending-view.js';
+import { LendingMembers } from '../modules/lending/members.js';
+import { ControlLoops } from '../platform/control-loop/control-loops.js';
+import { Collections } from '../platform/durable-collection/collections.js';
+import { makeLog } from '../platform/log.js';
+import { unavailable } from '../platform/problem.js';
+import type { Store, Transaction } from '../platform/redis.js';
+import type { DeploymentView } from '../ports/deployment-view.js';
+import type { ElementManagers } from '../ports/element-managers.js';
+import type { EventLog } from '../ports/event-log.js';
+import { LostReply, type NodeFleet } from '../ports/node-fleet.js';
+import { FakeClock, settle } from './fake-clock.js';
+
+export const TICK_MS = 500;
+const log = makeLog('silent');
+
+/** What becomes of a call: done and answered, done without an answer, neither, or refused. */
+type Outcome = 'done' | 'done-unanswered' | 'lost' | 'refused';
+
+/** An instance with an element manager; usage in software and accelerated, of a whole core. */
+export class FakeVnf {
+  accelerated = false;
+  software: number | null = 0.99;
+  hardware: number | null = 0.845;
+  bps: number | null = null;
+  cpu_limit: number | null = null;
+
+  constructor(
+    readonly id: string,
+    readonly server: string,
+  ) {}
+
+  get state(): ElementState {
+    const cpu_share = this.accelerated ? this.hardware : this.software;
+    const { id, accelerated, cpu_limit, bps } = this;
+    return { instance_id: id, accelerated, kinds: ['instructions'], cpu_share, cpu_limit, bps, switched_ms: null };
+  }
+}
+
+/** Agents that outlive the server: an accelerator is used by whoever was last told to use it. */
+export class FakeAgents implements ElementManagers {
+  readonly vnfs = new Map<string, FakeVnf>();
+  readonly away = new Set<string>();
+  readonly calls: string[] = [];
+  /** Of the next calls, in order; `done` after those. */
+  readonly outcomes: Outcome[] = [];
+  /** Accelerators that two VNFs used at the same time. */
+  readonly shared: string[] = [];
+
+  add(...vnfs: FakeVnf[]): void {
+    for (const vnf of vnfs) this.vnfs.set(vnf.id, vnf);
+  }
+
+  all(): ElementState[] {
+    return [...this.vnfs.values()].filter(({ server }) => !this.away.has(server)).map(({ state }) => state);
+  }
+
+  state(id: string): ElementState | null {
+    return this.all().find(({ instance_id }) => instance_id === id) ?? null;
+  }
+
+  accelerate(id: string): Promise<ElementState> {
+    return this.switchTo(id, true);
+  }
+
+  release(id: string): Promise<ElementState> {
+    return this.switchTo(id, false);
+  }
+
+  onChange(): void {}
+
+  get accelerated(): string[] {
+    return [...this.vnfs.values()].filter(({ accelerated }) => accelerated).map(({ id }) => id);
+  }
+
+  private async switchTo(id: string, accelerated: boolean): Promise<ElementState> {
+    const vnf = this.vnfs.get(id);
+    this.calls.push(`${id} ${accelerated ? 'accelerate' : 'release'}`);
+    if (!vnf || this.away.has(vnf.server)) throw unavailable('its agent is away');
+    const outcome = this.outcomes.shift() ?? 'done';
+    if (outcome === 'refused') throw unavailable('refused');
+    if (outcome !== 'lost') {
+      vnf.accelerated = accelerated;
+      const others = [...this.vnfs.values()].filter((it) => it.server === vnf.server && it.accelerated);
+      if (others.length > 1) this.shared.push(vnf.server);
+    }
+    if (outcome !== 'done') throw new LostReply(vnf.server, 'no answer');
+    return vnf.state;
+  }
+}
+
+/** The lending module of one server process on a store, in time that the test lets pass. */
+export class LendingBench {
+  readonly events: EventDraft[] = [];
+  readonly groups: LendingGroups;
+  readonly view: LendingView;
+  readonly ledgers: LendingLedgers;
+  readonly leases: LeaseBookService;
+  readonly loops: ControlLoops;
+  private readonly clock = new FakeClock();
+  private readonly loop: LendingLoop;
+
+  private constructor(
+    store: Store,
+    readonly agents: FakeAgents,
+    /** Lets the monotonic clock pass. */
+    private readonly advance: (ms: number) => void,
+  ) {
+    const collections = new Collections(store, log);
+    const eventLog: EventLog = {
+      append: (draft) => void this.events.push(draft),
+      appendIn: (_: Transaction, draft) => void this.events.push(draft),
+    };
+    this.leases = new LeaseBookService(collections);
+    this.groups = new LendingGroups(collections, eventLog);
+    this.ledgers = new LendingLedgers(collections, this.leases, eventLog);
+    const view = {} as DeploymentView;
+    Object.defineProperty(view, 'plan', { get: () => planOf(agents) });
+    const fleet = {
+      originOf: () => 'twin',
+      hasConnection: (node: string) => !agents.away.has(node),
+    } as unknown as NodeFleet;
+    const members = new LendingMembers(agents, view, fleet);
+    this.loops = new ControlLoops(log, this.clock);
+    this.loop = new LendingLoop(this.loops, this.leases, this.groups, this.ledgers, members);
+    this.view = new LendingView(this.groups, this.ledgers, members, this.loop);
+  }
+
+  static async start(store: Store, agents: FakeAgents, advance: (ms: number) => void): Promise<LendingBench> {
+    const bench = new LendingBench(store, agents, advance);
+    await bench.leases.onModuleInit();
+    await bench.groups.onModuleInit();
+    await bench.ledgers.onModuleInit();
+    bench.loop.onApplicationBootstrap();
+    await bench.idle();
+    return bench;
+  }
+
+  stop(): Promise<void> {
+    return this.loop.onApplicationShutdown();
+  }
+
+  async addGroup(changes: Partial<LendingGroupRequest> = {}): Promise<string> {
+    const accelerators = [{ kind: 'instructions', server: 'server-1' }];
+    const request = LendingGroupRequest.parse({ title: 'tunnels', chains: ['ch-1'], accelerators, ...changes });
+    const { id } = await this.groups.add(request, 'tests');
+    await this.idle();
+    return id;
+  }
+
+  async change(id: string, changes: Partial<LendingGroupRequest>): Promise<void> {
+    const { id: _, ...now } = this.groups.get(id);
+    await this.groups.replace(id, { ...now, ...changes } as LendingGroupRequest, null, 'tests');
+    await this.idle();
+  }
+
+  /** Ticks for some seconds. */
+  async pass(seconds: number): Promise<void> {
+    for (let n = 0; n < (seconds * 1000) / TICK_MS; n++) {
+      this.advance(TICK_MS);
+      await this.clock.pass(TICK_MS);
+      await this.idle();
+    }
+  }
+
+  /** Ends when no run is in progress. */
+  async idle(): Promise<void> {
+    do await settle();
+    while (this.loops.status('lending')!.atWork.length > 0);
+  }
+
+  turns(id: string): LendingTurn[] {
+    return [...this.ledgers.turnsOf(id)].reverse();
+  }
+
+  /** `<instance> <why>` of each event of a type. */
+  told(type: 'lending.granted' | 'lending.released'): string[] {
+    return this.events.flatMap((event) => (event.type === type ? `${event.data.instance} ${event.data.why}` : []));
+  }
+
+  holders(): string[] {
+    return this.leases.all().map(({ resource }) => resource);
+  }
+}
+
+function planOf({ vnfs }: FakeAgents): Plan {
+  const nodes = [...vnfs.values()].map(({ id, server }) => {
+    const [chain_id, node_id] = id.split('.');
+    return { kind: 'nf', id, chain_id, node_id, server };
+  });
+  return { graph: { nodes, edges: [] } } as unknown as Plan;
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Generation, Id, Name, Place } from './common.js';
 import { FlowKey, FlowRange, MatchTerm } from './filter.js';
-import { KeepFlows } from './flow-steering.js';
+import { KeepFlows, MOST_EXCEPTIONS, SplitFlow } from './flow-steering.js';
 import { HopId } from './node-spec.js';
 import { SwitchMeter } from './switch-spec.js';
 
@@ -74,6 +74,15 @@ export const FabricRule = z.discriminatedUnion('kind', [
     kind: FabricRuleKind.extract(['classify']),
     targets: Targets.min(1),
     keep_flows: KeepFlows.optional().describe('flows in progress stay at theirs when the ranges change; absent: none'),
+    exceptions: z
+      .strictObject({
+        idle_timeout_s: KeepFlows.shape.idle_timeout_s,
+        flows: z.array(z.strictObject({ flow: SplitFlow, hop: HopId, server: Place })).max(MOST_EXCEPTIONS),
+      })
+      .optional()
+      .describe(
+        'of a split that engines had before: flows that go elsewhere than the ranges say until they end, also none; the switch has to hash as engines do. Absent: no such split',
+      ),
     nfs: z
       .array(z.strictObject({ nf: Id.describe('node of the policy graph'), runs: NfOnSwitch }))
       .min(1)

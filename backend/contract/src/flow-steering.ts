@@ -39,6 +39,52 @@ export function flawOfRanges(ranges: readonly FlowRange[]): { index: number; det
     : null;
 }
 
+/** The fields of a flow that the key of its split has. Switches split IPv4 flows only. */
+export const SplitFlow = z.strictObject({
+  'ip.src': z.ipv4().optional(),
+  'ip.dst': z.ipv4().optional(),
+  'ip.proto': z.int().min(0).max(255).optional(),
+  'port.src': z.int().min(0).max(65_535).optional(),
+  'port.dst': z.int().min(0).max(65_535).optional(),
+});
+export type SplitFlow = z.infer<typeof SplitFlow>;
+
+/** Most exceptions that a split hands over to a switch. */
+export const MOST_EXCEPTIONS = 2048;
+
+/**
+ * A split of a chain's first NF in steps (E2 3.4.4, Figure 3.5). With `held`, the entries of the switches stay as they are: engines
+ * split behind them, on the servers of the instances that had these ranges, and keep flows in progress where they are. Without, the
+ * switches have taken over the ranges, and the exceptions that were left.
+ */
+export const StagedSplit = z.strictObject({
+  held: z
+    .array(FlowRange)
+    .min(1)
+    .max(MOST_RANGES)
+    .check(({ value, issues }) => {
+      const flaw = flawOfRanges(value);
+      if (flaw) issues.push({ code: 'custom', input: value, path: [flaw.index], message: flaw.detail });
+    })
+    .optional()
+    .describe('ranges that the switches have, one for each instance before the split, by ordinal'),
+  exceptions: z
+    .array(
+      z.strictObject({
+        flow: SplitFlow,
+        ordinal: z
+          .int()
+          .min(0)
+          .max(MOST_RANGES - 1),
+      }),
+    )
+    .max(MOST_EXCEPTIONS)
+    .default([])
+    .describe('flows that the switches send to an instance although its range does not hold them'),
+  idle_timeout_s: KeepFlows.shape.idle_timeout_s.describe('an exception without a packet for so long has ended'),
+});
+export type StagedSplit = z.infer<typeof StagedSplit>;
+
 /** How the flows of an NF are split over its instances. */
 export const NfSplit = z.strictObject({
   node_id: Name,
@@ -59,6 +105,9 @@ export const NfSplit = z.strictObject({
     .describe(
       'null: flows in progress follow the ranges. Absent: engines keep the flows of an NF with affinity, switches none',
     ),
+  staged: StagedSplit.optional().describe(
+    'of an NF that all flows enter by one edge from the ingress: its split changes in steps. Absent: at once',
+  ),
 });
 export type NfSplit = z.infer<typeof NfSplit>;
 

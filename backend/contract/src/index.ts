@@ -33,6 +33,7 @@ export * from './events/event.js';
 export * from './fabric-spec.js';
 export * from './field-errors.js';
 export * from './filter.js';
+export * from './flow-hash.js';
 export * from './flow-rows.js';
 export * from './flow-selector.js';
 export * from './flow-steering.js';

@@ -56,13 +56,18 @@ export const MergeNode = z.strictObject({
 });
 export type MergeNode = z.infer<typeof MergeNode>;
 
-/** Where an engine shares out the flows of an NF with several instances, because the switches cannot (E2 3.4.4). */
+/** Where an engine shares out the flows of an NF, because the switches cannot or do not yet (E2 3.4.4). */
 export const SplitNode = z.strictObject({
   kind: z.literal('split'),
   id: Id,
   chain_id: Id,
   node_id: Name.describe('the NF whose flows they are'),
   tracks: z.boolean().describe('flows in progress stay at their instances when the ranges change'),
+  in_front_of: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('of a staged split: ordinal of the instance on whose server it is. Absent: not staged'),
   ...PLACED,
 });
 export type SplitNode = z.infer<typeof SplitNode>;

@@ -152,6 +152,23 @@ export const SwitchPort = z.strictObject({
 });
 export type SwitchPort = z.infer<typeof SwitchPort>;
 
+/**
+ * A flow that the switch keeps from the time on when it gets the ranges of the split, until no packet has come for so long. One
+ * that has ended is not written again.
+ */
+export const SwitchException = z.strictObject({
+  rule_id: Id,
+  split: z.int().min(1).max(0xffff),
+  flow_id: z.int().min(0).max(0xffff),
+  ip_src: z.int().min(0).max(0xffff_ffff).describe('0: not in the key'),
+  ip_dst: z.int().min(0).max(0xffff_ffff).describe('0: not in the key'),
+  ip_proto: z.int().min(0).max(0xff).describe('0: not in the key'),
+  mac: MacAddress,
+  port: Name,
+  idle_timeout_s: KeepFlows.shape.idle_timeout_s,
+});
+export type SwitchException = z.infer<typeof SwitchException>;
+
 /** Everything that one switch must hold, entry by entry. Anything else is removed from it. */
 export const SwitchSpec = z.strictObject({
   generation: Generation,
@@ -162,6 +179,7 @@ export const SwitchSpec = z.strictObject({
     "one's own instead of that of the fabric; entries and groups are empty then",
   ),
   meters: z.array(SwitchMeter).max(1024).optional().describe('absent: none'),
+  exceptions: z.array(SwitchException).max(65_536).optional().describe('of splits, in the table `keep`; absent: none'),
 });
 export type SwitchSpec = z.infer<typeof SwitchSpec>;
 
@@ -186,6 +204,12 @@ export const SwitchAbilities = z.strictObject({
     .optional()
     .describe('keys whose hash it can match entries on, so that it holds ranges of flows; absent: none'),
   keep_flows: z.boolean().optional().describe('can keep hashed flows at the target of their first packet; absent: no'),
+  takes_splits: z
+    .boolean()
+    .optional()
+    .describe(
+      'takes over the split of an engine: its hash is H(f), and it keeps the flows that it is told; absent: no',
+    ),
   ipv6: z.boolean().describe('forwards by IPv6 destination'),
   meters: z.boolean(),
   mirror: z

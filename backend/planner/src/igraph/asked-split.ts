@@ -20,9 +20,14 @@ export function keptByEngines(asked: NfSplit | undefined, affinity: FlowKey): Ke
   return affinity.length > 0 ? KeepFlows.parse({}) : null;
 }
 
-/** The same of switches, which spend a table entry on each: only where it is asked. */
+/** The same of switches, which spend a table entry on each: only where it is asked, and of no split in steps. */
 export function keptBySwitches(asked: NfSplit | undefined): KeepFlows | null {
-  return asked?.keep_flows ?? null;
+  return asked?.staged ? null : (asked?.keep_flows ?? null);
+}
+
+/** The same of engines in front of instances that are split in steps, which keep flows in any case. */
+export function keptInFront(asked: NfSplit | undefined): KeepFlows {
+  return asked?.keep_flows ?? KeepFlows.parse({ idle_timeout_s: asked?.staged?.idle_timeout_s });
 }
 
 /** How many instances the NF is to have, whatever its load needs; null: as many as that needs. */

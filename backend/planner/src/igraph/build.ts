@@ -6,6 +6,7 @@ import {
   isPlanned,
   type NfDescriptor,
   type Plan,
+  type PlannedChain,
 } from '@orrery/contract';
 import { BadProblem } from '../bad-problem.js';
 import {
@@ -149,10 +150,12 @@ function splitNodes(
     const upstream = (entering.get(id) ?? []).map(({ from }) => (from === null ? null : split.get(from)!));
     if (node.kind !== 'nf') {
       const cycles = cyclesOfJoint(node, bytes) + (mirrors.has(id) ? cyclesPerPacket(REASSEMBLY, bytes) : 0);
-      const needed = instancesForCycles(packetRate(node.load_bps, bytes) * cycles, referenceGhz);
+      const staged = stagedParts(node, chain, catalogue);
+      const most = Math.max(...(staged ?? SINGLE).ranges.map(portion));
+      const needed = instancesForCycles(packetRate(node.load_bps * most, bytes) * cycles, referenceGhz);
       if (needed > 1)
         conflicts.push({ constraint: 'max-instances', needed, available: 1, unit: 'instances', where: id });
-      const one = { ...SINGLE, affinity: [], written: [] } as const;
+      const one = { ...(staged ?? SINGLE), affinity: [], written: [] } as const;
       split.set(id, {
         id,
         node,
@@ -207,6 +210,15 @@ function mirrorsOfReaders({ nodes }: ChainForm, reads: (node: NfNode) => boolean
 function configOf({ chain: { definition } }: ChainForm, nodeId: string): Readonly<Record<string, unknown>> {
   const node = definition.nodes.find(({ id }) => id === nodeId);
   return node?.kind === 'nf' ? node.config : {};
+}
+
+/** The splits in front of several instances, each of which has the flows that the switches send to the instance; null: one has all. */
+function stagedParts(node: FormNode, chain: PlannedChain, catalogue: DescriptorIndex) {
+  if (node.kind !== 'split' || !node.held || node.held.length < 2) return null;
+  const drawn = chain.definition.nodes.find(({ id }) => id === node.node_id);
+  const { affinity } = catalogue.get(drawn?.kind === 'nf' ? drawn.nf : '')!;
+  const partition = { kind: 'hash', key: fullKey(affinity) } as const;
+  return { count: node.held.length, ranges: node.held, hasStrays: false, scales: false, partition };
 }
 
 const SINGLE = {
@@ -289,6 +301,7 @@ function written({ actions }: NfDescriptor): string[] {
  * moved over.
  */
 function instanceId({ id, node, implementation, scheduled }: SplitNode, ordinal: number): string {
+  if (node.kind === 'split' && (node.held?.length ?? 1) > 1) return `${id}.${ordinal}`;
   if (node.kind !== 'nf') return id;
   if (implementation?.driver === 'board') return `${id}.${implementation.board.board}-${implementation.board.slot}`;
   const kind = `${implementation?.driver === 'container' ? 'container-' : ''}${node.merge === null ? '' : 'parallel-'}${scheduled ? 'scheduled-' : ''}`;
@@ -311,7 +324,8 @@ function workOf(it: SplitNode, { chain }: ChainForm): WorkNode[] {
     }
     if (node.kind === 'split') {
       const { node_id, tracks } = node;
-      return { kind: 'split', id, chain_id, node_id, tracks, ...work };
+      const staged = node.held ? { in_front_of: ordinal } : {};
+      return { kind: 'split', id, chain_id, node_id, tracks, ...staged, ...work };
     }
     const { node_id, nf } = node.node;
     const merge = node.merge === null ? {} : { merge: node.merge };

@@ -1,4 +1,4 @@
-import type { Filter, MergeBranch, Plan, PlannedChain } from '@orrery/contract';
+import type { Filter, FlowRange, MergeBranch, Plan, PlannedChain } from '@orrery/contract';
 import { indexOf, type PGraph, type PGraphNode, pgraphNodeId } from './pgraph.js';
 
 /** A node of a chain, which stands for all of its instances. */
@@ -13,7 +13,7 @@ export type FormNode =
   | (JointForm & { readonly kind: 'mirror' })
   | (JointForm & { readonly kind: 'merge'; readonly mirror: string })
   | {
-      /** Shares out flows that come to an NF by an edge from the hosts or a slot at a switch, and that these cannot share out. */
+      /** Shares out flows that come to an NF by an edge from the hosts or a slot at a switch, and that these cannot share out, or not yet. */
       readonly kind: 'split';
       readonly id: string;
       readonly node_id: string;
@@ -23,6 +23,8 @@ export type FormNode =
       readonly load_bps: number;
       /** The switches and slots that cannot. */
       readonly unable: readonly string[];
+      /** Of a staged split: the ranges that the switches have, one for each instance in front of which there is a split. */
+      readonly held?: readonly FlowRange[];
     };
 
 /** A mirror or merge of a parallel step. */

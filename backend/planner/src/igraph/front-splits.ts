@@ -11,7 +11,7 @@ export type UnableSwitches = (chain: PlannedChain, nodeId: string, key: FlowKey,
 /**
  * The form with a split by an engine in front of each NF of several instances whose flows come from the hosts and that the
  * switches cannot share out (E2 3.4.4), or from a slot at a switch, which shares out nothing: one for each edge by which
- * they come; the same form where there is none.
+ * they come; the same form where there is none. Also where the split is staged and the switches have not taken it over.
  */
 export function withFrontSplits(
   form: ChainForm,
@@ -26,21 +26,30 @@ export function withFrontSplits(
   const catalogue = indexDescriptors(descriptors);
   let { nodes, edges } = form;
   for (const node of form.nodes) {
-    if (node.kind !== 'nf' || node.node.instances < 2) continue;
+    if (node.kind !== 'nf') continue;
     const { node_id, nf } = node.node;
     const into = edges.filter(({ to }) => to === node.id);
     const asked = askedSplit(form.chain, node_id);
+    const held = asked?.staged?.held;
+    const isStaged = held !== undefined && into.length === 1 && into[0]!.from === null;
+    if (node.node.instances < 2 && !isStaged) continue;
     const { affinity } = catalogue.get(nf)!;
     const switches = into.some(({ from }) => from === null)
       ? unableSwitches(form.chain, node_id, fullKey(affinity), keptBySwitches(asked) !== null)
       : [];
-    const entering = into.filter(({ from }) => (from === null ? switches.length > 0 : slotOf(from) !== null));
+    const isBehindSwitch = isStaged && (held.length === 1 || switches.length === 0);
+    // A switch that cannot take over a split is told, where its entries are made.
+    const goesToSwitch = asked?.staged !== undefined && held === undefined;
+    const entering = into.filter(({ from }) =>
+      from === null ? isBehindSwitch || (switches.length > 0 && !goesToSwitch) : slotOf(from) !== null,
+    );
     if (entering.length === 0) continue;
-    const unable = [...switches, ...new Set(entering.flatMap(({ from }) => slotOf(from) ?? []))];
-    const tracks = keptByEngines(asked, affinity) !== null;
+    const unable = isBehindSwitch ? [] : [...switches, ...new Set(entering.flatMap(({ from }) => slotOf(from) ?? []))];
+    const tracks = isBehindSwitch || keptByEngines(asked, affinity) !== null;
     const splits = entering.map(({ pgraph_edge, rate_bps }): FormNode & { readonly kind: 'split' } => {
       const id = `${pgraph_edge}.split`;
-      return { kind: 'split', id, node_id, pgraph_edge, tracks, load_bps: rate_bps, unable };
+      const staged = isBehindSwitch ? { held } : {};
+      return { kind: 'split', id, node_id, pgraph_edge, tracks, load_bps: rate_bps, unable, ...staged };
     });
     nodes = nodes.flatMap((it) => (it === node ? [...splits, it] : [it]));
     const splitOf = new Map(splits.map((split) => [split.pgraph_edge, split.id]));

@@ -1,5 +1,6 @@
-import type { Plan } from '@orrery/contract';
+import type { NfSplit, Plan } from '@orrery/contract';
 import { threeDigits } from '../figures.js';
+import { keptInFront } from './asked-split.js';
 import type { Partition } from './partition.js';
 import type { PGraphNode } from './pgraph.js';
 import { CORE_BUDGET } from './sizing.js';
@@ -12,7 +13,7 @@ export function splitReason(
   node: PGraphNode,
   partition: Partition,
   unable: readonly string[] = [],
-  asked: number | null = null,
+  asked?: NfSplit,
 ): Plan['reasons'][number] {
   const cores = threeDigits(node.cores_needed);
   const pps = threeDigits(node.load_pps);
@@ -20,10 +21,22 @@ export function splitReason(
     part: 'sizing',
     subject: node.id,
     decision: node.instances === 1 ? '1 instance' : `${node.instances} instances`,
-    because: `${pps} packets/s need ${cores} of a core; one instance may use ${CORE_BUDGET}.${asked === null ? '' : ` So many instances were asked for.`} ${spread(partition, node.instances)}${inFront(unable)}`,
+    because: `${pps} packets/s need ${cores} of a core; one instance may use ${CORE_BUDGET}.${asked?.instances ? ' So many instances were asked for.' : ''} ${spread(partition, node.instances)}${inFront(unable)}${inSteps(node, asked)}`,
     candidates: [],
     constraint: null,
   };
+}
+
+function inSteps({ instances }: PGraphNode, asked: NfSplit | undefined): string {
+  const { staged } = asked ?? {};
+  if (!staged) return '';
+  const { held, exceptions } = staged;
+  if (!held)
+    return ` The switch has taken over the ranges, and ${exceptions.length} flows that stay elsewhere until they end.`;
+  const before = ' The entries of the switch stay as they are: the engine of each old instance';
+  if (instances > held.length) return `${before} sends new flows by ranges and keeps those in progress (E2 3.4.4).`;
+  const { idle_timeout_s } = keptInFront(asked);
+  return `${before} tracks its flows. A flow without a packet for ${idle_timeout_s} s has ended, so after ${idle_timeout_s} s it knows all in progress, and ranges can change (E2 3.4.4).`;
 }
 
 function inFront(unable: readonly string[]): string {

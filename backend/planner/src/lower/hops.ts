@@ -4,6 +4,7 @@ import {
   type GraphEdge,
   type InstanceGraph,
   type NodeSpec,
+  nfInstances,
   type Plan,
 } from '@orrery/contract';
 import { type PlacedNode, placedNodes } from '../igraph/graph.js';
@@ -42,6 +43,27 @@ export function hopsOf(plan: Plan | null): HopTable {
     if (mirror.kind === 'mirror' && mirror.hop !== null) table.set(mirrorKey(mirror.id), mirror.hop);
   for (const { hops } of Object.values(plan?.nodes ?? {})) {
     for (const { hop, ...to } of hops) table.set(hopKey(to), hop);
+  }
+  return table;
+}
+
+/**
+ * The hops in use, from which those of a staged split are those of the instance that it is in front of, where that is not reached over
+ * the fabric any more: so no entry of a switch changes.
+ */
+export function withHopsOfStaged(running: HopTable, graph: InstanceGraph, destinations: readonly string[]): HopTable {
+  const table = new Map(running);
+  const reached = new Set(destinations);
+  const instances = nfInstances(graph);
+  const forward = (instance_id: string) => hopKey({ instance_id, direction: 'forward' });
+  for (const split of graph.nodes) {
+    if (split.kind !== 'split' || split.in_front_of === undefined || table.has(forward(split.id))) continue;
+    const { chain_id, node_id, in_front_of } = split;
+    const behind = instances.find(
+      (it) => it.chain_id === chain_id && it.node_id === node_id && it.ordinal === in_front_of,
+    );
+    const hop = behind && running.get(forward(behind.id));
+    if (hop !== undefined && !reached.has(forward(behind!.id))) table.set(forward(split.id), hop);
   }
   return table;
 }

@@ -12,8 +12,9 @@ import { derivedValues, indexDescriptors } from '../check/attributes.js';
 import { graphOf } from '../check/graph.js';
 import { matchTerms } from '../check/resolve-filter.js';
 import { grouped } from '../grouped.js';
-import { askedSplit, keptByEngines } from '../igraph/asked-split.js';
+import { askedSplit, keptByEngines, keptInFront } from '../igraph/asked-split.js';
 import { WHOLE_RANGE } from '../igraph/flow-range.js';
+import { fullKey } from '../igraph/partition.js';
 import type { ChainToLower } from './input.js';
 import { awayBranches } from './switch-mirrors.js';
 
@@ -26,6 +27,9 @@ export class Outputs {
   /** The flows of the NF at the end of an edge that stay at their instances. */
   private readonly kept: (edge: GraphEdge) => KeepFlows | null;
 
+  /** By staged split: by what it tells flows apart, and those that it keeps even where it leads to one instance. */
+  private readonly staged: ReadonlyMap<string | null, Pick<OutputSpec, 'key' | 'keep_flows'>>;
+
   constructor({ graph, descriptors, layout, chain }: ChainToLower) {
     const { definition } = chain;
     this.exits = new Set(graph.nodes.filter(({ kind }) => kind === 'exit').map(({ id }) => id));
@@ -37,6 +41,14 @@ export class Outputs {
       const instance = instances.get(to);
       return instance ? keptByEngines(askedSplit(chain, instance.node_id), catalogue.get(instance.nf)!.affinity) : null;
     };
+    this.staged = new Map(
+      graph.nodes.flatMap((node) => {
+        if (node.kind !== 'split' || node.in_front_of === undefined) return [];
+        const nf = definition.nodes.find(({ id }) => id === node.node_id);
+        const { affinity } = catalogue.get(nf?.kind === 'nf' ? nf.nf : '')!;
+        return [[node.id, { key: fullKey(affinity), keep_flows: keptInFront(askedSplit(chain, node.node_id)) }]];
+      }),
+    );
     this.match = ({ filter }) => matchTerms(filter, (attribute) => derivedValues(attribute, drawn, catalogue), layout);
   }
 
@@ -55,6 +67,7 @@ export class Outputs {
       key: parts.length > 1 || kept ? first.key : [],
       targets: wholeSpace(parts.map((part) => ({ range: part.range, to: this.target(part) }))),
       ...(kept ? { keep_flows: kept } : {}),
+      ...this.staged.get(first.from),
     };
   }
 

@@ -4,7 +4,7 @@ import {
   type Filter,
   type GraphEdge,
   type MetadataField,
-  nfInstances,
+  type NfSplit,
   type PlannedChain,
 } from '@orrery/contract';
 import { wayAttribute, wayOf } from '../check/attributes.js';
@@ -129,12 +129,14 @@ function classRules({ graph, chain, layout, switchNfs }: ChainToLower): Steering
     graph.edges.filter(({ from, direction }) => from === null && direction === 'forward'),
     ({ pgraph_edge }) => pgraph_edge!,
   );
-  const nodeOf = new Map(nfInstances(graph).map(({ id, node_id }) => [id, node_id]));
+  const nodeOf = new Map(graph.nodes.flatMap((node) => ('node_id' in node ? [[node.id, node.node_id]] : [])));
+  const nodeIdOf = ({ to }: GraphEdge) => nodeOf.get(to) ?? '';
   return classMatches(chain, layout).flatMap(({ pgraph_edge, metadata, ...rule }): SteeringRule[] => {
     const edges = entering.get(pgraph_edge) ?? [];
     if (edges.length === 0) return [];
-    const kept = edges.length > 1 ? keptBySwitches(askedSplit(chain, nodeOf.get(edges[0]!.to)!)) : null;
+    const kept = edges.length > 1 ? keptBySwitches(askedSplit(chain, nodeIdOf(edges[0]!))) : null;
     const keep_flows = kept ? { keep_flows: kept } : {};
+    const exceptions = exceptionsOf(askedSplit(chain, nodeIdOf(edges[0]!)), edges);
     const nfs = switchNfs.get(pgraph_edge);
     return [
       {
@@ -144,10 +146,23 @@ function classRules({ graph, chain, layout, switchNfs }: ChainToLower): Steering
         key: edges[0]!.key,
         targets: edges.map((edge) => ({ ...target(edge), ...(metadata ? { metadata } : {}) })),
         ...keep_flows,
+        ...exceptions,
         ...(nfs ? { nfs: [...nfs] } : {}),
       },
     ];
   });
+}
+
+/** Where a split in steps has the flows that go elsewhere than its ranges say; `edges`: to the instances, by ordinal. */
+function exceptionsOf(asked: NfSplit | undefined, edges: readonly GraphEdge[]) {
+  if (!asked?.staged || edges.length < 2) return {};
+  const { exceptions, idle_timeout_s } = asked.staged;
+  const flows = exceptions.flatMap(({ flow, ordinal }) => {
+    const edge = edges[ordinal];
+    return edge ? [{ flow, hop: edge.hop!, server: edge.to_server }] : [];
+  });
+  const isTakenOver = asked.staged.held === undefined || flows.length > 0;
+  return isTakenOver ? { exceptions: { idle_timeout_s, flows } } : {};
 }
 
 /** The mirrors for which a switch copies, with the branches that it copies to. */

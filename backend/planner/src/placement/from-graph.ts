@@ -1,4 +1,11 @@
-import { type EngineAbility, type Infrastructure, type InstanceGraph, isAtSwitch, type Plan } from '@orrery/contract';
+import {
+  type EngineAbility,
+  type Infrastructure,
+  type InstanceGraph,
+  isAtSwitch,
+  nfInstances,
+  type Plan,
+} from '@orrery/contract';
 import type { Budget } from '../budget.js';
 import {
   type PlacedNode,
@@ -23,6 +30,32 @@ export function runningPlaces(graph: UnplacedGraph, plan: Plan | null, { servers
     const there = running.get(node.id);
     const bin = there && isSameWork(there, node) ? bins.get(there.server) : undefined;
     return there && bin !== undefined ? { bin, core: there.core } : null;
+  });
+}
+
+/**
+ * Where an instance has a staged split in front, both stay where the instance runs, by item: flows in progress stay with it, and the
+ * switches send them there already. `null`: anything else.
+ */
+export function stagedHosts(graph: UnplacedGraph, plan: Plan | null, { servers }: Infrastructure): (Hosts | null)[] {
+  const name = (chain: string, node: string, ordinal: number) => `${chain} ${node} ${ordinal}`;
+  const staged = new Set(
+    graph.nodes.flatMap((node) =>
+      node.kind === 'split' && node.in_front_of !== undefined
+        ? [name(node.chain_id, node.node_id, node.in_front_of)]
+        : [],
+    ),
+  );
+  const running = new Map(
+    nfInstances(plan?.graph).map((it) => [name(it.chain_id, it.node_id, it.ordinal), it] as const),
+  );
+  return workNodes(graph).map((node) => {
+    const ordinal = node.kind === 'nf' ? node.ordinal : node.kind === 'split' ? node.in_front_of : undefined;
+    if (ordinal === undefined || !('node_id' in node)) return null;
+    const of = name(node.chain_id, node.node_id, ordinal);
+    const there = staged.has(of) ? running.get(of) : undefined;
+    const bin = servers.findIndex(({ id }) => id === there?.server);
+    return there && bin >= 0 ? { bins: new Set([bin]), lack: `flows in progress at ${there.id}` } : null;
   });
 }
 

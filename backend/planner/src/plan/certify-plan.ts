@@ -127,7 +127,9 @@ function isSameWork(graph: UnplacedGraph, { plan, infrastructure }: CertifyInput
 function graphsAt({ plan, descriptors }: CertifyInput, clockOf: ClockOf, time: Pick<Budget, 'expired'>) {
   const implementations = implementationsOf(nfInstances(plan.graph));
   const input = { chains: plan.chains, descriptors, options: optionsOf(plan) };
-  const split = plan.graph.nodes.filter((node) => node.kind === 'split');
+  const split = plan.graph.nodes.flatMap((node) =>
+    node.kind === 'split' && node.in_front_of === undefined ? [node] : [],
+  );
   const unable: UnableSwitches = ({ chain_id }, node_id) =>
     split.some((node) => node.chain_id === chain_id && node.node_id === node_id) ? ['a switch'] : [];
   return sizedGraphs(input, clockOf, implementations, askingBefore(time), unable);

@@ -1,7 +1,7 @@
 import { type Plan, type PlannedChain, PlanOptions } from '@orrery/contract';
 import type { AssignedImplementation, AssignedImplementations } from '../check/assigned-implementation.js';
 import type { ClockOf } from '../check/clock.js';
-import { askedInstances } from '../igraph/asked-split.js';
+import { askedSplit } from '../igraph/asked-split.js';
 import { type BuiltGraph, chainGraph, joinedGraph } from '../igraph/build.js';
 import { type ChainForm, drawnForm } from '../igraph/chain-form.js';
 import { type UnableSwitches, withFrontSplits } from '../igraph/front-splits.js';
@@ -108,12 +108,7 @@ function splitChain(
   const pgraph = withCounts(drawn, graph);
   const unable = new Map(form.nodes.flatMap((node) => (node.kind === 'split' ? [[node.node_id, node.unable]] : [])));
   const reasons = pgraph.nodes.map((node) =>
-    splitReason(
-      node,
-      graph.partitions.get(node.id)!,
-      unable.get(node.node_id),
-      askedInstances(form.chain, node.node_id),
-    ),
+    splitReason(node, graph.partitions.get(node.id)!, unable.get(node.node_id), askedSplit(form.chain, node.node_id)),
   );
   return { graph, pgraph, reasons };
 }

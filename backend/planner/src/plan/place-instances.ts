@@ -5,7 +5,7 @@ import { plannedChains } from '../check/planned-chains.js';
 import { askedInstances } from '../igraph/asked-split.js';
 import { type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js';
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
-import { hostsOf, placedGraph, quickBound, runningPlaces } from '../placement/from-graph.js';
+import { hostsOf, placedGraph, quickBound, runningPlaces, stagedHosts } from '../placement/from-graph.js';
 import { type Place, type PlacementProblem, problemOf } from '../placement/problem.js';
 import { type Held, type History, placementReasons, stuckReason } from '../placement/reasons.js';
 import { PlacementState } from '../placement/state.js';
@@ -74,7 +74,14 @@ export function placeInstances(
   const programs = new Set(input.descriptors.filter((it) => programOf(it) !== null).map(({ id }) => id));
   const images = new Set(input.descriptors.filter((it) => imageOf(it) !== null).map(({ id }) => id));
   const hosts = hostsOf(graph, infrastructure, input, abilities, { programs, images }, plannedChains(chains));
-  const problem = problemOf(graph, bins, table, hosts, apartIn(graph, chains));
+  const staged = stagedHosts(graph, base, infrastructure);
+  const problem = problemOf(
+    graph,
+    bins,
+    table,
+    hosts.map((host, item) => staged[item] ?? host),
+    apartIn(graph, chains),
+  );
   const pinned = runningPlaces(graph, base, infrastructure);
   const bounded = chains.some(({ definition }) => definition.slos.some(({ kind }) => kind === 'latency'));
   const missed = (places: readonly Place[]): number | null => {

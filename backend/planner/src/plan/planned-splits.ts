@@ -1,7 +1,7 @@
 import { type NfDescriptor, nfInstances, type Plan, type PlannedChain, type PlannedSplit } from '@orrery/contract';
 import { indexDescriptors } from '../check/attributes.js';
 import { grouped } from '../grouped.js';
-import { askedSplit, keptByEngines, keptBySwitches, rangesOf } from '../igraph/asked-split.js';
+import { askedSplit, keptByEngines, keptBySwitches, keptInFront, rangesOf } from '../igraph/asked-split.js';
 
 /** The NFs whose instances get their flows by ranges (E2 3.4.4); one that follows another NF's split has none itself. */
 export function plannedSplits(
@@ -29,7 +29,12 @@ export function plannedSplits(
           at,
           key: first.key,
           targets: instances.map(({ id, server, ordinal }) => ({ instance_id: id, server, range: ranges[ordinal]! })),
-          keep_flows: at === 'switch' ? keptBySwitches(asked) : keptByEngines(asked, catalogue.get(nf)!.affinity),
+          keep_flows:
+            at === 'switch'
+              ? keptBySwitches(asked)
+              : asked?.staged?.held
+                ? keptInFront(asked)
+                : keptByEngines(asked, catalogue.get(nf)!.affinity),
         },
       ];
     },

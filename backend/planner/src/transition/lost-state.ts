@@ -1,5 +1,6 @@
 import { type Instance, type NfDescriptor, nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
 import { grouped } from '../grouped.js';
+import { askedSplit } from '../igraph/asked-split.js';
 import { movedJoints } from './joints.js';
 
 interface Context {
@@ -30,6 +31,15 @@ export function lostState(
     nfInstances(base.graph).filter(({ nf }) => keepState.has(nf)),
     ({ pgraph_node }) => pgraph_node,
   );
+  const stagedOf = ({ chain_id, node_id }: Instance) =>
+    askedSplit(chains.find((it) => it.chain_id === chain_id)!, node_id)?.staged;
+  /** Behind splits that know the flows in progress. */
+  const isTracked = ({ chain_id, node_id }: Instance) =>
+    base.graph.nodes.some(
+      (it) => it.kind === 'split' && it.in_front_of !== undefined && it.chain_id === chain_id && it.node_id === node_id,
+    );
+  /** The switches go on to hash as they do, or take over from engines that hash as they do. */
+  const isInSteps = (nf: Instance) => stagedOf(nf)?.held !== undefined || (stagedOf(nf) && isTracked(nf));
   const given = new Set(migrations.flatMap(({ from, to }) => [from, to]));
   const problems: Plan['problems'] = [];
   for (const [node, now] of grouped(instances, ({ pgraph_node }) => pgraph_node)) {
@@ -37,12 +47,13 @@ export function lostState(
     const before = (ran.get(node) ?? []).filter((it) => it.nf === nf);
     if (before.length === 0) continue;
     const left = idsWithout(before, now, given);
-    const joined = idsWithout(now, before, given);
+    const joined = stagedOf(now[0]!) && isTracked(now[0]!) ? [] : idsWithout(now, before, given);
     const isHashedAnew =
       now.length > 1 &&
       before.length > 1 &&
       // Plans of earlier versions do not say by what.
       base.splits.length > 0 &&
+      !isInSteps(now[0]!) &&
       hashOf(base.splits, now[0]!) !== hashOf(splits, now[0]!);
     const said = [
       ...(left.length > 0 ? [`the flow state in ${left.join(', ')} is lost: it is removed without a successor`] : []),

@@ -46,7 +46,9 @@ export class Outgoing {
     const targets = entries.map(entryKey);
     const here = output.targets.map(({ to }) => places.present(to));
     const distinct = [...new Set(targets)];
-    if (distinct.length === 1 && !(output.keep_flows && output.key.length > 0)) {
+    // A split in front of one instance gets to know its flows, for ranges that come later.
+    const knowsFlows = output.keep_flows !== undefined && output.key.length > 0;
+    if (distinct.length === 1 && !knowsFlows) {
       if (here[0]) parts.link(from.name, from.gate, entries[0]!);
       return;
     }

@@ -5,6 +5,7 @@ import {
   type MirrorSpec,
   type ModuleSpec,
   type NodeSpec,
+  type OutputSpec,
   type Target,
 } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
@@ -393,5 +394,31 @@ describe('a planned schedule', () => {
       branch(1),
       branch(15),
     ]);
+  });
+
+  it('gets to know the flows of a single instance, under the name that it has with more', () => {
+    const keep_flows = { capacity: 64, idle_timeout_s: 10 };
+    const splitOf = (targets: OutputSpec['targets']) =>
+      compile(
+        nodeSpec({
+          instances: [instance('p.a.0', { outputs: [output('p.out', EXIT)] })],
+          modules: [
+            {
+              ...{ kind: 'queue', id: 'p.a.split', chain_id: 'p', core: 0 },
+              outputs: [{ ...output('p.in', to('p.a.0')), key: ['ip.src'], targets, keep_flows }],
+            },
+          ],
+          hops: [{ hop: 3, instance_id: 'p.a.split', direction: 'forward' }],
+          exits: STEP.exits,
+        }),
+        traits(1),
+      ).graph.modules.find(({ kind }) => kind === 'hash_split');
+    const one = splitOf([{ range: { lo: 0, hi: FLOW_SPACE }, to: to('p.a.0') }]);
+    const two = splitOf([
+      { range: { lo: 0, hi: 100 }, to: to('p.a.0') },
+      { range: { lo: 100, hi: FLOW_SPACE }, to: { kind: 'hop', hop: 9 } },
+    ]);
+    expect(one).toMatchObject({ config: { exceptions: keep_flows, ranges: [{ gate: 0 }] } });
+    expect(two?.name).toBe(one?.name);
   });
 });

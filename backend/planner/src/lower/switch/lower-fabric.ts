@@ -119,7 +119,7 @@ export function lowerFabric(
   for (const { place, spec, reserved } of programs) {
     for (const { needed, available, what } of overfull(
       spec.entries,
-      reserved,
+      reserved + (spec.exceptions?.length ?? 0),
       Math.max(place.table_entries, held.get(place.id) ?? 0),
       abilities(place.id),
     ))

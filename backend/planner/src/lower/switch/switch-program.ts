@@ -4,8 +4,10 @@ import {
   type FabricRule,
   type FieldMatch,
   FLOW_SPACE,
+  flowIdentity,
   type SwitchAbilities,
   type SwitchEntry,
+  type SwitchException,
   type SwitchMeter,
   type SwitchSpec,
 } from '@orrery/contract';
@@ -92,6 +94,8 @@ export class SwitchContent {
   private readonly entries: SwitchEntry[] = [];
   private readonly groups = new GroupTable();
   private reservedEntries = 0;
+  private readonly exceptions: SwitchException[] = [];
+  private leadsToSplit = false;
   private readonly meters: SwitchMeter[] = [];
   /** Content by the number of its meter. */
   private readonly meterNumbers = new Map<number, string>();
@@ -120,7 +124,8 @@ export class SwitchContent {
 
   get spec(): Omit<SwitchSpec, 'generation'> {
     const meters = this.meters.length > 0 ? { meters: this.meters } : {};
-    return { ports: [...this.place.ports], entries: this.entries, groups: this.groups.all, ...meters };
+    const exceptions = this.exceptions.length > 0 ? { exceptions: this.exceptions } : {};
+    return { ports: [...this.place.ports], entries: this.entries, groups: this.groups.all, ...meters, ...exceptions };
   }
 
   /** Entries for flows that the switch keeps. */
@@ -128,8 +133,9 @@ export class SwitchContent {
     return this.reservedEntries;
   }
 
+  /** With the exceptions of splits, which are entries for as long as their flows last. */
   get size(): number {
-    return this.entries.length;
+    return this.entries.length + this.exceptions.length;
   }
 
   /**
@@ -151,7 +157,7 @@ export class SwitchContent {
     const nfs = this.nfsOf(rule, targets);
     const actions = nfs?.actions ?? targets;
     // What packets are sent to comes before what sends them there.
-    for (const entry of nfs?.entries ?? []) this.entries.push(entry);
+    for (const entry of [...(ranges?.entries ?? []), ...(nfs?.entries ?? [])]) this.entries.push(entry);
     this.meters.push(...(nfs?.meters ?? []));
     for (const { claim, key } of claims) {
       const { table, priority, match } = claim;
@@ -160,8 +166,9 @@ export class SwitchContent {
     }
     if (ranges) this.splits.set(ranges.split, rule.id);
     this.reservedEntries += ranges?.reserved ?? 0;
-    this.entries.push(...(ranges?.entries ?? []));
-    return claims.length + (ranges?.entries.length ?? 0) + (nfs?.entries.length ?? 0);
+    for (const exception of ranges?.exceptions ?? []) this.exceptions.push(exception);
+    const { entries = [], exceptions = [] } = ranges ?? {};
+    return claims.length + entries.length + exceptions.length + (nfs?.entries.length ?? 0);
   }
 
   /** The NFs that packets of the rule pass here before they go to its targets; null: none. */
@@ -191,17 +198,21 @@ export class SwitchContent {
     readonly reserved: number;
     readonly actions: EntryAction[];
     readonly entries: SwitchEntry[];
+    readonly exceptions: readonly SwitchException[];
   } | null {
     if (rule.kind !== 'classify') return null;
-    const { id, key, targets: all, keep_flows } = rule;
+    const { id, key, targets: all, keep_flows, exceptions } = rule;
     const hashed = hashedFields(key);
     const ability = this.abilities.match.flow_id;
     const targets = inOneSpace(all.filter((target) => this.portOf(target)));
     if (targets.length < 2) return null;
     if (!ability || !splitsByRanges(this.abilities, key, keep_flows !== undefined)) {
       if (keep_flows) throw new Inability(`keep flows by the hash of ${hashed.join(', ')} at their instances`);
+      if (exceptions) throw new Inability(`take over a split by ranges of the hash of ${hashed.join(', ')}`);
       return null;
     }
+    if (exceptions && this.abilities.takes_splits !== true)
+      throw new Inability('take over a split: it hashes flows otherwise than engines do');
     const split = this.numberFor(id, this.splits);
     const entries = targets.flatMap((target): SwitchEntry[] => {
       const { lo, hi } = target.range;
@@ -216,9 +227,29 @@ export class SwitchContent {
       }));
     });
     const hash: EntryAction = { do: 'hash-flow', key: [...hashed], split };
-    if (!keep_flows) return { split, reserved: 0, actions: [hash, nextTable('split')], entries };
-    if (this.reservedEntries === 0) entries.push(UNKEPT);
-    return { split, reserved: keep_flows.capacity, actions: [hash, nextTable('keep')], entries };
+    if (!keep_flows && !exceptions?.flows.length)
+      return { split, reserved: 0, actions: [hash, nextTable('split')], entries, exceptions: [] };
+    if (!this.leadsToSplit) entries.push(UNKEPT);
+    this.leadsToSplit = true;
+    return {
+      ...{ split, reserved: keep_flows?.capacity ?? 0, actions: [hash, nextTable('keep')], entries },
+      exceptions: exceptions ? this.exceptionsOf(rule.id, split, exceptions) : [],
+    };
+  }
+
+  /** Of those whose target cannot be reached from here, none. */
+  private exceptionsOf(
+    rule_id: string,
+    split: number,
+    { flows, idle_timeout_s }: NonNullable<Extract<FabricRule, { kind: 'classify' }>['exceptions']>,
+  ): SwitchException[] {
+    return flows.flatMap(({ flow, hop, server }): SwitchException[] => {
+      const port = this.place.towards.get(server);
+      if (port === undefined) return [];
+      const number = (address: string | undefined) => (address === undefined ? 0 : addressToNumber(address));
+      const key = { ip_src: number(flow['ip.src']), ip_dst: number(flow['ip.dst']), ip_proto: flow['ip.proto'] ?? 0 };
+      return [{ rule_id, split, flow_id: flowIdentity(flow), ...key, mac: tagMac(hop), port, idle_timeout_s }];
+    });
   }
 
   /** The same in every generation, so that what other rules do leaves its flows alone, but for the rare collision. */

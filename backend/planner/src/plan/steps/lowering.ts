@@ -1,4 +1,4 @@
-import { assignHops, hopConflict, hopDestinations, hopsOf, withHops } from '../../lower/hops.js';
+import { assignHops, hopConflict, hopDestinations, hopsOf, withHops, withHopsOfStaged } from '../../lower/hops.js';
 import { lower } from '../../lower/lower.js';
 import { missingPolicies } from '../../lower/schedulers.js';
 import { tableUse } from '../../lower/switch/table-use.js';
@@ -9,7 +9,7 @@ import { Infeasible, type LoweredDraft, type ScheduledDraft } from '../draft.js'
 export function lowerGraph(draft: ScheduledDraft): LoweredDraft {
   const { chains, descriptors, infrastructure, base, switches = new Map(), abilities = {}, budget } = draft.input;
   const destinations = hopDestinations(draft.graph, mirrorsInSwitch(draft.graph, infrastructure, switches));
-  const hops = assignHops(destinations, hopsOf(base));
+  const hops = assignHops(destinations, withHopsOfStaged(hopsOf(base), draft.graph, destinations));
   const tooMany = hopConflict(draft.graph, destinations, hops);
   if (!hops || tooMany) throw new Infeasible(draft, { conflicts: tooMany ? [tooMany] : [] });
   const graph = withHops(draft.graph, hops, draft.recall);

@@ -32,8 +32,8 @@ export function unfitSplits({ chains }: PlanRequest, { feasible, graph }: Plan):
 export function splitsOf(all: readonly NfSplit[], chain: PlannedChain): NfSplit[] {
   const byNode = new Map(all.map((split) => [split.node_id, split]));
   return [...byNode.values()].filter(
-    ({ node_id, ranges, keep_flows, instances }) =>
-      hasNf(chain, node_id) && [ranges, keep_flows, instances].some((it) => it !== undefined),
+    ({ node_id, ranges, keep_flows, instances, staged }) =>
+      hasNf(chain, node_id) && [ranges, keep_flows, instances, staged].some((it) => it !== undefined),
   );
 }
 
@@ -45,7 +45,7 @@ export function scaled(asked: readonly NfSplit[], now: PlannedChain | undefined,
   return asked.map(({ instances, ...split }) => {
     const was = now?.splits?.find(({ node_id }) => node_id === split.node_id);
     if (instances === undefined) return { ...split, ...(was?.instances ? { instances: was.instances } : {}) };
-    const { instances: _count, ranges: _ranges, ...kept } = was ?? { node_id: split.node_id };
+    const { instances: _count, ranges: _ranges, staged: _staged, ...kept } = was ?? { node_id: split.node_id };
     if (instances === null || instances === 1) return { ...kept, ...split, ...(instances ? { instances } : {}) };
     const ranges = now && !split.ranges ? { ranges: scaledRanges(rangesIn(base, now, split.node_id), instances) } : {};
     return { ...kept, ...split, ...ranges, instances };
@@ -61,11 +61,30 @@ function rangesIn(base: Plan | null, { chain_id }: PlannedChain, nodeId: string)
   return ordered.length > 0 ? ordered : equalRanges(Math.max(1, own.length));
 }
 
-export function unknownSplits({ splits = [] }: DeploymentOptions, chain: PlannedChain, pointer: string): FieldError[] {
-  return splits.flatMap(({ node_id }, i): FieldError[] => {
+/** Why an NF cannot be split in steps, as a sentence; null: it can. */
+function whyNotInSteps(
+  { definition: { nodes, edges } }: PlannedChain,
+  nodeId: string,
+  execution: DeploymentOptions['execution'],
+): string | null {
+  const ingress = nodes.find(({ kind }) => kind === 'ingress')?.id;
+  const into = edges.filter(({ to }) => to === nodeId);
+  if (into.length !== 1 || into[0]!.from !== ingress)
+    return `${nodeId} is split in steps only where all its flows come by one edge from the ingress`;
+  return execution === 'parallel' ? `${nodeId} is split in steps only where the chain runs in sequence` : null;
+}
+
+export function unknownSplits(
+  { splits = [], execution }: DeploymentOptions,
+  chain: PlannedChain,
+  pointer: string,
+): FieldError[] {
+  return splits.flatMap(({ node_id, staged }, i): FieldError[] => {
     const at = `${pointer}/${i}/node_id`;
     if (!hasNf(chain, node_id))
       return [{ pointer: at, detail: `the chain has no NF ${node_id}`, code: 'unknown-node' }];
+    const unstaged = staged && whyNotInSteps(chain, node_id, execution);
+    if (unstaged) return [{ pointer: `${pointer}/${i}/staged`, detail: unstaged, code: 'not-in-steps' }];
     const isTwice = splits.findIndex((other) => other.node_id === node_id) < i;
     return isTwice ? [{ pointer: at, detail: `${node_id} is named twice`, code: 'duplicate-id' }] : [];
   });

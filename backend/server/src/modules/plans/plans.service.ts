@@ -216,8 +216,9 @@ export class PlansService implements PlanStore {
       if (named.has(id)) throw invalid([{ pointer, detail: `${id} is named twice`, code: 'duplicate-id' }]);
       named.add(id);
       const chain = await this.versionOf(id, version ?? 0);
+      const execution = options.execution ?? wanted.get(id)?.execution;
       const splits = `/chains/${index}/splits`;
-      const unfit = [...unknownSplits(options, chain, splits), ...this.tooMany(options, chain, splits)];
+      const unfit = [...unknownSplits({ ...options, execution }, chain, splits), ...this.tooMany(options, chain, splits)];
       if (unfit.length > 0) throw invalid(unfit);
       wanted.set(id, { ...chain, ...howToRun(options, wanted.get(id), chain, base) });
     }

@@ -1,0 +1,266 @@
+import {
+  FLOW_SPACE,
+  type FlowRange,
+  flowIdentity,
+  type NfSplit,
+  nfInstances,
+  type OutputSpec,
+  Plan,
+  type PlannedChain,
+  type SplitFlow,
+  type StagedSplit,
+  type SwitchAbilities,
+} from '@orrery/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { equalRanges } from '../igraph/flow-range.js';
+import { ASSUMED_ABILITIES } from '../lower/switch/abilities.js';
+import { lowerFabric } from '../lower/switch/lower-fabric.js';
+import { chainOf } from '../testing/chains.js';
+import { CATALOGUE } from '../testing/descriptors.js';
+import { rack } from '../testing/infrastructure.js';
+import { fabricIn, nodesIn } from '../transition/phases.js';
+import { makePlan } from './make-plan.js';
+
+/** Each instance needs a server of its own. */
+const RACK = rack({ servers: 8, cores: 1, ghz: 1, nic_bps: 1e12, link_bps: 1e12 });
+const FIELDS = ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'] as const;
+/** A switch that hashes as engines do and takes over their splits. */
+const P4: SwitchAbilities = {
+  ...ASSUMED_ABILITIES,
+  hashes: [[...FIELDS]],
+  match: {
+    ...ASSUMED_ABILITIES.match,
+    flow_id: { kind: 'range', negation: false },
+    split: { kind: 'exact', negation: false },
+  },
+  takes_splits: true,
+};
+const IDLE_S = 20;
+const WHOLE: FlowRange[] = [{ lo: 0, hi: FLOW_SPACE }];
+
+interface Asked {
+  readonly gbps: number;
+  readonly base?: Plan | null;
+  readonly staged?: Omit<StagedSplit, 'exceptions' | 'idle_timeout_s'> & Partial<StagedSplit>;
+  readonly ranges?: FlowRange[];
+  readonly abilities?: SwitchAbilities;
+}
+
+function planned({ gbps, base = null, staged, ranges, abilities = P4 }: Asked): Plan {
+  const definition = chainOf(
+    { fw: 'firewall' },
+    [
+      ['in', 'fw'],
+      ['fw', 'out'],
+    ],
+    { rate_bps: gbps * 1e9 },
+  );
+  const split: NfSplit = {
+    node_id: 'fw',
+    ...(ranges ? { ranges } : {}),
+    ...(staged ? { staged: { exceptions: [], idle_timeout_s: IDLE_S, ...staged } } : {}),
+  };
+  const chain: PlannedChain = { chain_id: 'p-1', version: 1, definition, ...(staged ? { splits: [split] } : {}) };
+  const plan = makePlan({
+    id: base ? `after-${base.id}`.slice(0, 100) : 'start',
+    created_ms: 0,
+    chains: [chain],
+    descriptors: CATALOGUE,
+    infrastructure: RACK,
+    switches: new Map([['switch-1', abilities]]),
+    base,
+    budget: { steps: 50 },
+  });
+  expect(() => Plan.parse(plan)).not.toThrow();
+  return plan;
+}
+
+const fw = ({ graph }: Plan) => nfInstances(graph).filter(({ node_id }) => node_id === 'fw');
+const inForce = ({ fabric, nodes }: Plan): Running => ({ fabric, nodes });
+const entriesOf = (rules: Plan['fabric']['rules']) =>
+  lowerFabric(RACK, new Map([['switch-1', P4]]), rules, {}).switches.get('switch-1')!;
+
+type Running = Pick<Plan, 'fabric' | 'nodes'>;
+const holds = ({ lo, hi }: FlowRange, id: number) => lo <= id && id < hi;
+
+/** What engines know of flows in progress: by split, where each goes on. */
+class Memory {
+  private readonly gates = new Map<string, string>();
+
+  /** The target of a flow at an output, as `hash_split` has it. */
+  take(module: string, flow: SplitFlow, { targets, key, keep_flows }: OutputSpec): OutputSpec['targets'][number]['to'] {
+    if (key.length === 0) return targets[0]!.to;
+    const name = `${module} ${JSON.stringify(flow)}`;
+    const kept = targets.find(({ to }) => JSON.stringify(to) === this.gates.get(name));
+    const chosen = (kept && keep_flows ? kept : targets.find(({ range }) => holds(range, flowIdentity(flow)))!).to;
+    if (keep_flows) this.gates.set(name, JSON.stringify(chosen));
+    return chosen;
+  }
+}
+
+/** The instance that a packet of the flow meets; null: it is lost. */
+function instanceOf({ fabric, nodes }: Running, memory: Memory, flow: SplitFlow): string | null {
+  const rule = fabric.rules.find(({ kind }) => kind === 'classify');
+  if (rule?.kind !== 'classify') return null;
+  const same = (other: SplitFlow) =>
+    flowIdentity(other) === flowIdentity(flow) && FIELDS.slice(0, 3).every((field) => other[field] === flow[field]);
+  let to =
+    rule.exceptions?.flows.find((it) => same(it.flow)) ??
+    (rule.targets.length === 1 ? rule.targets[0] : rule.targets.find(({ range }) => holds(range, flowIdentity(flow))));
+  for (let crossings = 0; to && crossings < 4; crossings++) {
+    const { server, hop } = to;
+    const node = nodes[server];
+    let id = node?.hops.find((it) => it.hop === hop)?.instance_id;
+    for (let steps = 0; id !== undefined && steps < 4; steps++) {
+      if (node!.instances.some((it) => it.id === id)) return id;
+      const module = node!.modules?.find((it) => it.id === id);
+      if (module?.kind !== 'queue') return null;
+      const next = memory.take(id, flow, module.outputs[0]!);
+      if (next.kind === 'hop') {
+        const onward = fabric.rules.find((it) => it.kind === 'hop' && it.hop === next.hop);
+        to = onward?.targets[0];
+        break;
+      }
+      id = next.kind === 'instance' ? next.instance_id : undefined;
+    }
+    if (id === undefined) return null;
+  }
+  return null;
+}
+
+/** What runs in each phase from one plan to the next, the last as planned. */
+function between(before: Plan, after: Plan): Running[] {
+  const nodes = (phase: 'prepare' | 'switch' | 'clean') => nodesIn(phase, before.nodes, after.nodes);
+  const fabric = (phase: 'extend' | 'steer' | 'settle') => fabricIn(phase, before.fabric, after.fabric, () => true);
+  return [
+    { nodes: nodes('prepare'), fabric: before.fabric },
+    { nodes: nodes('prepare'), fabric: fabric('extend') },
+    { nodes: nodes('prepare'), fabric: fabric('steer') },
+    { nodes: nodes('switch'), fabric: fabric('steer') },
+    { nodes: nodes('clean'), fabric: fabric('steer') },
+    inForce(after),
+  ];
+}
+
+const flows = fc.uniqueArray(
+  fc.record({
+    'ip.src': fc.integer({ min: 1, max: 200 }).map((n) => `10.0.1.${n}`),
+    'ip.dst': fc.constant('10.0.2.1'),
+    'ip.proto': fc.constantFrom(6, 17),
+    'port.src': fc.integer({ min: 1024, max: 65_535 }),
+    'port.dst': fc.constant(80),
+  }),
+  { minLength: 40, maxLength: 60, selector: flowIdentity },
+);
+
+/** From one instance to two, or from two to three. */
+const growths = fc.constantFrom(
+  { small: 3, large: 6, held: WHOLE, count: 2 },
+  { small: 6, large: 13, held: equalRanges(2), count: 3 },
+);
+
+describe('a first NF that is split in steps (E2 3.4.4, figure 3.5)', () => {
+  it('keeps every flow at its instance and loses no packet in any state between, and the switch gets few entries', () => {
+    let exceptionsSeen = 0;
+    fc.assert(
+      fc.property(growths, flows, fc.integer({ min: 5, max: 30 }), (growth, all, began) => {
+        const { small, large, held, count } = growth;
+        const start = planned({ gbps: small });
+        expect(fw(start)).toHaveLength(held.length);
+        const tracking = planned({ gbps: small, base: start, staged: { held } });
+        const split = planned({ gbps: large, base: tracking, staged: { held } });
+        expect(split.conflicts).toEqual([]);
+        expect(fw(split)).toHaveLength(count);
+        for (const plan of [tracking, split]) {
+          expect(plan.problems).toEqual([]);
+          const classes = (it: Plan) => it.fabric.rules.filter(({ kind }) => kind === 'classify');
+          expect(classes(plan)).toEqual(classes(start));
+        }
+        expect(entriesOf(tracking.fabric.rules).entries).toEqual(entriesOf(start.fabric.rules).entries);
+
+        const memory = new Memory();
+        const home = new Map<SplitFlow, string>();
+        const passing = (running: Running, those: readonly SplitFlow[], what: string) => {
+          for (const flow of those) {
+            const met = instanceOf(running, memory, flow);
+            expect(met, `${what}: a packet is lost`).not.toBeNull();
+            expect(met, what).toBe(home.get(flow) ?? met);
+            home.set(flow, met!);
+          }
+        };
+        const old = all.slice(0, began);
+        passing(inForce(start), old, 'before');
+        for (const [i, state] of between(start, tracking).entries()) passing(state, old, `tracking, state ${i}`);
+        // It tracks until every flow in progress has had a packet.
+        for (const [i, state] of between(tracking, split).entries()) passing(state, old, `ranges, state ${i}`);
+        passing(inForce(split), all, 'while split');
+        const ranges = split.splits[0]!.targets.map(({ range }) => range);
+        const ordinals = new Map(fw(split).map(({ id, ordinal }) => [id, ordinal]));
+        const exceptions = all.flatMap((flow) => {
+          const ordinal = ordinals.get(home.get(flow)!)!;
+          return holds(ranges[ordinal]!, flowIdentity(flow)) ? [] : [{ flow, ordinal }];
+        });
+        exceptionsSeen += exceptions.length;
+        const over = planned({ gbps: large, base: split, staged: { exceptions } });
+        expect([over.conflicts, over.problems]).toEqual([[], []]);
+        expect(over.graph.nodes.some(({ kind }) => kind === 'split')).toBe(false);
+        expect(over.splits).toMatchObject([{ at: 'switch', key: [...FIELDS] }]);
+        for (const [i, state] of between(split, over).entries()) passing(state, all, `hand-over, state ${i}`);
+        const { entries, most_entries } = over.tables[0]!;
+        const more = entries - start.tables[0]!.entries - exceptions.length;
+        // A range and a hop for each new instance, and one entry that sends on what is no exception.
+        expect(more).toBeLessThanOrEqual(4);
+        expect(most_entries).toBeGreaterThanOrEqual(entries);
+        expect(entriesOf(over.fabric.rules).exceptions ?? []).toHaveLength(exceptions.length);
+      }),
+      { numRuns: 12, endOnFailure: true },
+    );
+    expect(exceptionsSeen).toBeGreaterThan(20);
+  });
+
+  it('counts the detour: the split on the old server, what crosses from there, and its time', () => {
+    const start = planned({ gbps: 3 });
+    const tracking = planned({ gbps: 3, base: start, staged: { held: WHOLE } });
+    const split = planned({ gbps: 6, base: tracking, staged: { held: WHOLE } });
+    const over = planned({ gbps: 6, base: split, staged: {} });
+    const [old] = fw(start);
+    const node = split.graph.nodes.find(({ kind }) => kind === 'split')!;
+    expect(node).toMatchObject({ server: old!.server, in_front_of: 0, tracks: true });
+    expect('core_share' in node && node.core_share).toBeGreaterThan(0);
+    expect(fw(split)[0]).toMatchObject({ id: old!.id, server: old!.server, core: old!.core });
+    const crossing = split.graph.edges.filter(({ from, hop }) => from === node.id && hop !== null);
+    const away = fw(split).filter(({ server }) => server !== old!.server);
+    expect(crossing.map(({ to }) => to)).toEqual(away.map(({ id }) => id));
+    expect(split.classes[0]!.mean_us).toBeGreaterThan(over.classes[0]!.mean_us!);
+  });
+
+  it('tells for how long flows are tracked before ranges change, and where the split is', () => {
+    const start = planned({ gbps: 3 });
+    const because = (plan: Plan) => plan.reasons.find(({ subject }) => subject === 'p.fw')!.because;
+    const tracking = planned({ gbps: 3, base: start, staged: { held: WHOLE } });
+    expect(because(tracking)).toMatch(/after 20 s it knows all in progress/);
+    const split = planned({ gbps: 6, base: tracking, staged: { held: WHOLE } });
+    expect(because(split)).toMatch(/sends new flows by ranges and keeps those in progress/);
+    expect(because(planned({ gbps: 6, base: split, staged: {} }))).toMatch(/taken over the ranges, and 0 flows/);
+  });
+
+  it('says that flows lose state where ranges change before they are tracked', () => {
+    const start = planned({ gbps: 3 });
+    const rash = planned({ gbps: 6, base: start, staged: { held: WHOLE } });
+    expect(rash.problems.map(({ code }) => code)).toEqual(['flow-state-lost']);
+  });
+
+  it('is not handed over to a switch that hashes otherwise, which is told by name', () => {
+    const start = planned({ gbps: 3 });
+    const tracking = planned({ gbps: 3, base: start, staged: { held: WHOLE } });
+    const split = planned({ gbps: 6, base: tracking, staged: { held: WHOLE } });
+    const abilities = { ...P4, takes_splits: false };
+    const over = planned({ gbps: 6, base: split, staged: {}, abilities });
+    expect(over.feasible).toBe(false);
+    expect(JSON.stringify([over.conflicts, over.problems])).toMatch(
+      /switch-1 cannot take over a split: it hashes flows otherwise than engines do|switch-ability.*switch-1/,
+    );
+    expect(over.fabric).toEqual(split.fabric);
+  });
+});

@@ -1,4 +1,4 @@
-import { SwitchSpec as Spec, type SwitchAbilities, type SwitchSpec } from '@orrery/contract';
+import { SwitchSpec as Spec, type SwitchAbilities, type SwitchException, type SwitchSpec } from '@orrery/contract';
 import { checksum, type Sent } from './switch-oracle.js';
 import { exact, matched, meteredFrames, meteredSpec, pieces } from './switch-programs.js';
 
@@ -53,6 +53,18 @@ export function splitSpec(
       ...ranges([border, LAST], 'p3', 2),
     ],
   });
+}
+
+/** The same with flows that go to the second port until they end, although the ranges say otherwise. */
+export function handedOver(spec: SwitchSpec, flows: readonly SwitchException[]): SwitchSpec {
+  const onward = { do: 'next-table', table: 'split' };
+  const entries = spec.entries.map((entry) =>
+    entry.table === 'steer'
+      ? { ...entry, actions: entry.actions.map((it) => (it.do === 'next-table' ? { ...it, table: 'keep' } : it)) }
+      : entry,
+  );
+  const unkept = { table: 'keep', priority: 0, rule_id: null, match: { fields: {} }, actions: [onward] };
+  return Spec.parse({ ...spec, entries: [...entries, unkept], exceptions: flows });
 }
 
 /** The first packet of each flow; flows differ in the source port. */

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
+import { flowIdentity } from '@orrery/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PACKAGE_ROOT } from '../../package-root.js';
 import { bmv2Missing, P4Lab, p4Missing } from '../../testing/p4-lab.js';
-import { flowFrames, type Keep, splitSpec, waysOf } from '../../testing/switch-flows.js';
+import { flowFrames, handedOver, type Keep, splitSpec, waysOf } from '../../testing/switch-flows.js';
 import { exchange } from '../../testing/switch-lab.js';
 import { ENDS, PORTS } from '../../testing/switch-programs.js';
 import { P4RuntimeClient } from '../p4runtime/p4runtime-client.js';
@@ -119,5 +120,48 @@ describe.each([
     await drift().toEqual([]);
     await ways(2);
     await kept().toBe(1);
+  });
+
+  test('are taken over from an engine: none changes its way, no packet is lost, and each ends when it is idle', async ({
+    lab,
+    driver,
+    ways,
+  }) => {
+    const old = [...Array(120).keys()];
+    const { frame } = flowFrames([0])[0]!;
+    const address = (at: number) => frame.subarray(at, at + 4).join('.');
+    const pair = { 'ip.src': address(26), 'ip.dst': address(30), 'ip.proto': 17 };
+    const identity = (flow: number) =>
+      flowIdentity({ ...pair, 'port.src': 1000 + flow, 'port.dst': frame.readUInt16BE(36) });
+    const whole = splitSpec(1, switchP4.abilities, 0xffff, null);
+    await driver.apply(whole, await driver.ports(PORTS));
+    expect(await ways(...old)).toEqual(old.map(() => 'p2'));
+    const exceptions = old.flatMap((flow) => {
+      const [ip_src, ip_dst] = [frame.readUInt32BE(26), frame.readUInt32BE(30)];
+      if (identity(flow) < 0x8000) return [];
+      return [
+        {
+          ...{ rule_id: 'classify/c.e1', split: 7, flow_id: identity(flow), ip_src, ip_dst, ip_proto: 17 },
+          ...{ mac: '02:0e:00:01:00:00', port: 'p2', idle_timeout_s: 2 },
+        },
+      ];
+    });
+    expect(exceptions.length).toBeGreaterThan(30);
+    const spec = handedOver(splitSpec(2, switchP4.abilities, 0x8000, null), exceptions);
+    const ports = await driver.ports(PORTS);
+    const [, during] = await Promise.all([driver.apply(spec, ports), ways(...old)]);
+    expect(during).toEqual(old.map(() => 'p2'));
+    expect(await ways(...old)).toEqual(old.map(() => 'p2'));
+    const began = [...Array(80).keys()].map((i) => 200 + i);
+    const ranges = began.map((flow) => (identity(flow) < 0x8000 ? 'p2' : 'p3'));
+    expect(await ways(...began)).toEqual(ranges);
+    expect(Math.abs(ranges.filter((way) => way === 'p2').length - 40)).toBeLessThan(20);
+    // Another agent takes over what is there, and writes none of those again that have ended.
+    const next = lab.make();
+    await next.apply(spec, ports);
+    await expect.poll(async () => (await next.read()).kept, WAIT).toEqual([]);
+    await next.apply(spec, ports);
+    expect((await next.read()).kept).toEqual([]);
+    expect(await ways(...old)).toEqual(old.map((flow) => (identity(flow) < 0x8000 ? 'p2' : 'p3')));
   });
 });

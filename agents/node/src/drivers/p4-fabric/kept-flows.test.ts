@@ -1,12 +1,14 @@
 import { resolve } from 'node:path';
+import type { SwitchSpec } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../package-root.js';
-import { splitSpec } from '../../testing/switch-flows.js';
+import { handedOver, splitSpec } from '../../testing/switch-flows.js';
 import type { TableEntry, Update } from '../p4runtime/messages.js';
-import { identityOf } from '../p4runtime/table-entries.js';
+import { identityOf, tableEntry } from '../p4runtime/table-entries.js';
 import { switchP4 } from '../switch-p4/switch-p4.js';
+import { fabricContent } from './fabric-entries.js';
 import { FabricProgram } from './fabric-program.js';
-import { digestsMissing, idleFlows, KeptFlows, keepingSplits, keptFlows } from './kept-flows.js';
+import { digestsMissing, exceptionEntries, idleFlows, KeptFlows, keepingSplits, keptFlows } from './kept-flows.js';
 import type { ToldFlows } from './told-flows.js';
 
 const PORTS = new Map([
@@ -108,5 +110,52 @@ describe('the flows that a P4 switch keeps', async () => {
     expect(digestsMissing([entity], info)).toEqual([]);
     const slow = { ...entity.digestEntry!, config: { ...entity.digestEntry!.config, ackTimeoutNs: '1000000000' } };
     expect(digestsMissing([{ digestEntry: slow }], info)).toEqual([{ type: 'MODIFY', entity }]);
+  });
+
+  describe('that engines hand over', () => {
+    const exception = (flow_id: number) => ({
+      ...{ rule_id: 'classify/c.e1', split: 7, flow_id, ip_src: 0x0a00_0001, ip_dst: 0x0a00_0002, ip_proto: 17 },
+      ...{ mac: '02:0e:00:01:00:00', port: 'p2', idle_timeout_s: 9 },
+    });
+    const spec = handedOver(splitSpec(1, switchP4.abilities, 0x8000, null), [exception(0x9000), exception(0xa000)]);
+    const wantedBy = (of: SwitchSpec) =>
+      new Map(
+        fabricContent(of, PORTS).entries.map((entry) => {
+          const message = tableEntry(entry, info);
+          return [identityOf(message), message] as const;
+        }),
+      );
+    const none = { entries: new Map<string, TableEntry>(), kept: new Map<string, TableEntry>() };
+    const entriesFor = (before: typeof none) => exceptionEntries(spec, PORTS, before, wantedBy(spec), info);
+
+    it('get their entries with the time-out, where the switch does not have the ranges yet', () => {
+      const updates = entriesFor(none);
+      expect(keptFlows(entriesOf(updates).values(), info)).toMatchObject([
+        { split: 7, flow_id: 0x9000, mac: '02:0e:00:01:00:00' },
+        { split: 7, flow_id: 0xa000 },
+      ]);
+      expect(updates).toMatchObject([
+        { type: 'INSERT', entity: { tableEntry: { idleTimeoutNs: '9000000000' } } },
+        { type: 'INSERT' },
+      ]);
+    });
+
+    it('are written to the end by an agent that was killed before the ranges, and no more after them', () => {
+      const all = entriesOf(entriesFor(none));
+      const [first] = all;
+      expect(entriesFor({ ...none, kept: new Map([first!]) })).toHaveLength(1);
+      const others = wantedBy(splitSpec(1, switchP4.abilities, 0x4000, null));
+      expect(entriesFor({ ...none, entries: others })).toHaveLength(2);
+      expect(entriesFor({ ...none, entries: wantedBy(spec) })).toEqual([]);
+    });
+
+    it('stay until they end, and are no reason to be told of others', () => {
+      const splits_ = keepingSplits(spec, PORTS);
+      expect(splits_.get(7)).toMatchObject({ capacity: 2, idle_timeout_s: 9, tells: false });
+      const flows = new KeptFlows();
+      expect(flows.follow(splits_, entriesOf(entriesFor(none)), info)).toEqual([]);
+      expect(flows.follow(splits(0x8000), entriesOf(entriesFor(none)), info)).toEqual([]);
+      expect(flows.follow(new Map(), entriesOf(entriesFor(none)), info)).toHaveLength(2);
+    });
   });
 });

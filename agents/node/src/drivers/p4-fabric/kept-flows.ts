@@ -2,8 +2,9 @@ import type { SwitchSpec } from '@orrery/contract';
 import { bytesNumber } from '../p4runtime/bytes.js';
 import type { Entity, TableEntry, Update } from '../p4runtime/messages.js';
 import type { P4Info } from '../p4runtime/p4-info.js';
-import { identityOf, tableEntry } from '../p4runtime/table-entries.js';
+import { contentOf, identityOf, tableEntry } from '../p4runtime/table-entries.js';
 import type { KeptFlow } from '../switch-driver.js';
+import type { Held } from './drift.js';
 import { macNumber, type PortNumbers } from './fabric-entries.js';
 import type { ListName, NewFlow, ToldFlows } from './told-flows.js';
 
@@ -16,10 +17,15 @@ interface KeepingSplit {
   readonly idle_timeout_s: number;
   /** Where flows may stay: MAC address and port, as numbers. */
   readonly targets: ReadonlySet<string>;
+  /** Whether it keeps those that begin, or only those that it was told. */
+  readonly tells: boolean;
 }
 
 /** The splits of a specification that keep flows, by number. */
-export function keepingSplits({ entries }: SwitchSpec, ports: PortNumbers): ReadonlyMap<number, KeepingSplit> {
+export function keepingSplits(
+  { entries, exceptions = [] }: Pick<SwitchSpec, 'entries' | 'exceptions'>,
+  ports: PortNumbers,
+): ReadonlyMap<number, KeepingSplit> {
   const found = new Map<number, KeepingSplit & { targets: Set<string> }>();
   for (const { actions } of entries) {
     const keep = actions.find((action) => action.do === 'keep-flow');
@@ -29,9 +35,45 @@ export function keepingSplits({ entries }: SwitchSpec, ports: PortNumbers): Read
     const { split, capacity, idle_timeout_s } = keep;
     const { targets } = found.get(split) ?? { targets: new Set<string>() };
     if (port !== undefined) targets.add(targetText(macNumber(mac), port));
-    found.set(split, { capacity, idle_timeout_s, targets });
+    found.set(split, { capacity, idle_timeout_s, targets, tells: true });
+  }
+  for (const { split, idle_timeout_s, mac, port } of exceptions) {
+    const { targets, capacity } = found.get(split) ?? { targets: new Set<string>(), capacity: 0 };
+    const number = ports.get(port);
+    if (number !== undefined) targets.add(targetText(macNumber(mac), number));
+    found.set(split, { capacity: capacity + 1, idle_timeout_s, targets, tells: false });
   }
   return found;
+}
+
+/**
+ * Entries for the flows that the switch is told to keep, but for those that it has. Where it has the ranges of their split already, it was
+ * told before, and what is missing has ended.
+ */
+export function exceptionEntries(
+  { exceptions = [] }: Pick<SwitchSpec, 'exceptions'>,
+  ports: PortNumbers,
+  before: Pick<Held, 'entries' | 'kept'>,
+  wanted: ReadonlyMap<string, TableEntry>,
+  info: P4Info,
+): Update[] {
+  const told = new Set(exceptions.map(({ split }) => split));
+  const ranges = info.tables.get('split')!.id;
+  for (const [identity, entry] of wanted) {
+    const held = before.entries.get(identity);
+    if (entry.tableId === ranges && !(held && contentOf(held) === contentOf(entry)))
+      told.delete(Number(placeOf(entry, info).split));
+  }
+  return exceptions.flatMap((exception): Update[] => {
+    if (told.has(exception.split)) return [];
+    const port = ports.get(exception.port);
+    if (port === undefined) return [];
+    const { flow_id, ip_src, ip_dst, ip_proto, split } = exception;
+    const numbers = { split, flow_id, ip_src, ip_dst, ip_proto, port };
+    const flow = Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, BigInt(value)]));
+    const entry = entryOf({ ...flow, mac: macNumber(exception.mac) } as unknown as NewFlow, exception, info);
+    return before.kept.has(identityOf(entry)) ? [] : [{ type: 'INSERT', entity: { tableEntry: entry } }];
+  });
 }
 
 /**
@@ -172,7 +214,11 @@ function placeOf({ tableId, match = [], action }: TableEntry, info: P4Info) {
   return { split: keyed('split'), flow_id: keyed('flow_id'), mac: given('mac'), port: given('port') };
 }
 
-function entryOf({ mac, port, ...key }: NewFlow, about: KeepingSplit, info: P4Info): TableEntry {
+function entryOf(
+  { mac, port, ...key }: NewFlow,
+  about: Pick<KeepingSplit, 'idle_timeout_s'>,
+  info: P4Info,
+): TableEntry {
   const bits = { split: 32, flow_id: 16, ip_src: 32, ip_dst: 32, ip_proto: 8 };
   const whole = (name: keyof typeof bits) => ({ value: key[name], mask: (1n << BigInt(bits[name])) - 1n });
   const fields = Object.fromEntries(Object.keys(bits).map((name) => [name, whole(name as keyof typeof bits)]));
@@ -182,7 +228,8 @@ function entryOf({ mac, port, ...key }: NewFlow, about: KeepingSplit, info: P4In
 
 const identified = ({ tableId, match }: TableEntry): TableEntry => ({ tableId, ...(match ? { match } : {}) });
 const idleNs = ({ timeSinceLastHit }: TableEntry) => BigInt(timeSinceLastHit?.elapsedNs ?? '0');
-const timeoutNs = ({ idle_timeout_s }: KeepingSplit) => String(BigInt(idle_timeout_s) * 1_000_000_000n);
+const timeoutNs = ({ idle_timeout_s }: Pick<KeepingSplit, 'idle_timeout_s'>) =>
+  String(BigInt(idle_timeout_s) * 1_000_000_000n);
 const numberOf = (bytes: Buffer | undefined) => (bytes ? bytesNumber(bytes) : 0n);
 const targetText = (mac: bigint, port: bigint | number) => `${mac} ${port}`;
 const macText = (mac: bigint) =>

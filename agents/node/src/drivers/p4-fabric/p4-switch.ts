@@ -14,6 +14,7 @@ import {
   digestId,
   digestsMissing,
   ending,
+  exceptionEntries,
   idleFlows,
   KeptFlows,
   keepingSplits,
@@ -53,6 +54,8 @@ export class P4Switch implements SwitchDriver {
   private readonly unkept = { no_room: 0, unwritten: 0, untold: 0 };
   /** What changes or reads the flows that the switch keeps happens one after the other. */
   private turn: Promise<unknown> = Promise.resolve();
+  /** Whether it has flows that end when they are idle. */
+  private keeps = false;
   /** Number of the digest that tells of new flows; null: none are kept. */
   private digest: number | null = null;
 
@@ -126,10 +129,12 @@ export class P4Switch implements SwitchDriver {
     this.lasting = this.lasting?.filter((meter) => isAmong(meters, meter)) ?? null;
     const before = await this.held(true);
     const splits = keepingSplits(spec, numbers);
-    this.digest = splits.size > 0 ? digestId(program.info) : null;
+    this.keeps = splits.size > 0;
+    this.digest = [...splits.values()].some(({ tells }) => tells) ? digestId(program.info) : null;
     await this.client.write([
       ...(await this.digestsMissing()),
       ...this.flows.follow(splits, before.kept, program.info),
+      ...exceptionEntries(spec, numbers, before, wanted, program.info),
       ...meterUpdates(meters, await this.heldMeters(meters), this.lasting, program.info),
       ...changes(before, { entries: wanted, groups: wantedGroups }),
     ]);
@@ -207,7 +212,7 @@ export class P4Switch implements SwitchDriver {
   private async keepingTrouble(): Promise<string | null> {
     const { unwritten } = this;
     this.unwritten = null;
-    if (this.digest === null) return null;
+    if (!this.keeps) return null;
     const lost = await this.client.write([]).then(
       () => null,
       (error: Error) => error.message,
@@ -215,7 +220,7 @@ export class P4Switch implements SwitchDriver {
     // What became idle meanwhile is told to whoever has the switch.
     if (lost !== null) this.mayBeIdle = true;
     const why = lost ?? unwritten;
-    return why === null ? null : `flows that begin are not kept: ${why}`;
+    return why === null || this.digest === null ? null : `flows that begin are not kept: ${why}`;
   }
 
   private async endIdle(): Promise<Held> {

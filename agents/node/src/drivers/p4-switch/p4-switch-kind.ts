@@ -35,6 +35,7 @@ const ABILITIES: SwitchAbilities = {
   groups: { select: [...DIRECT_ATTRIBUTES], all: true, fast_failover: false },
   hashes: everyKey(DIRECT_ATTRIBUTES),
   keep_flows: true,
+  takes_splits: true,
   ipv6: true,
   meters: true,
   mirror: true,

@@ -63,9 +63,15 @@ export const STAGES = [
     command: 'meson test -C twin/linkd/build-asan --no-rebuild --print-errorlogs --timeout-multiplier 5',
   },
   {
+    name: 'flows',
+    lane: 'cores',
+    needs: ['flows-sanitized'],
+    command: 'meson test -C twin/flows/build-asan --no-rebuild --print-errorlogs --timeout-multiplier 5',
+  },
+  {
     name: 'e2e',
     lane: 'twins',
-    needs: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'],
+    needs: ['typescript', 'python', 'engine', 'linkd', 'flows', 'p4-switch', 'boards'],
     command: 'npm run --silent test -w e2e',
   },
   {
@@ -78,13 +84,13 @@ export const STAGES = [
   {
     name: 'services',
     lane: 'services',
-    needs: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'],
+    needs: ['typescript', 'python', 'engine', 'linkd', 'flows', 'p4-switch', 'boards'],
     command: `${BIN}/vitest run --maxWorkers 2 --project server --project agent --exclude '**/*-restart.test.ts'`,
   },
   {
     name: 'twin',
     lane: 'twins',
-    needs: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'],
+    needs: ['typescript', 'python', 'engine', 'linkd', 'flows', 'p4-switch', 'boards'],
     command: `${VENV}/bin/python -m pytest twin -q`,
   },
   {
@@ -103,7 +109,7 @@ export const STAGES = [
     name: 'matrix',
     // It judges how long an outage takes: last, when little else runs.
     lane: 'services',
-    needs: ['typescript', 'python', 'engine', 'linkd', 'boards'],
+    needs: ['typescript', 'python', 'engine', 'linkd', 'flows', 'boards'],
     command: 'node scripts/matrix.mjs --selection --seed 1 --no-set-up',
   },
 ];

@@ -20,11 +20,11 @@ const PURPOSES = {
   planning: { groups: ['base'], parts: ['typescript'] },
   twin: {
     groups: ['base', 'twin', 'build'],
-    parts: ['typescript', 'python', 'engine', 'linkd', 'p4-switch', 'boards'],
+    parts: ['typescript', 'python', 'engine', 'linkd', 'flows', 'p4-switch', 'boards'],
   },
   bench: {
     groups: ['base', 'twin', 'build', 'bench'],
-    parts: ['typescript', 'python', 'benches', 'linkd', 'p4-switch', 'board-benches'],
+    parts: ['typescript', 'python', 'benches', 'linkd', 'flows', 'p4-switch', 'board-benches'],
   },
   profile: { groups: ['base', 'twin', 'build'], parts: ['npm', 'benches'] },
   'profile-boards': {
@@ -33,7 +33,7 @@ const PURPOSES = {
   },
   demo: {
     groups: ['base', 'twin', 'build'],
-    parts: ['typescript', 'python', 'engine', 'linkd'],
+    parts: ['typescript', 'python', 'engine', 'linkd', 'flows'],
     later: ['p4-switch', 'boards'],
   },
   compose: { groups: [], parts: ['npm'] },
@@ -44,12 +44,14 @@ const PURPOSES = {
       'python',
       'engine',
       'linkd',
+      'flows',
       'p4-switch',
       'boards',
       'engine-tests',
       'board-tests',
       'sanitized',
       'linkd-sanitized',
+      'flows-sanitized',
     ],
   },
 };
@@ -69,6 +71,7 @@ function partsFor({ groups, later = [] }) {
     part('benches', ['engine'], () => nativeBuild('benches')),
     part('python', ['debian'], () => pythonEnvironment(test)),
     part('linkd', ['debian'], () => nativeBuild('linkd')),
+    part('flows', ['debian'], () => nativeBuild('flows')),
     part('p4-switch', ['npm', 'engine', 'python'], () => p4Switch({ background: later.includes('p4-switch') })),
     // The engine first: two large C++ builds at once would only delay the first.
     part('boards', ['debian', 'engine'], () => boardsBuild({ background: later.includes('boards') })),
@@ -76,7 +79,8 @@ function partsFor({ groups, later = [] }) {
     part('engine-tests', ['engine', 'p4-switch', 'boards'], () => nativeBuild('engine-tests', { background: true })),
     part('board-tests', ['boards', 'engine-tests'], () => nativeBuild('board-tests', { background: true })),
     part('linkd-sanitized', ['linkd', 'board-tests'], () => nativeBuild('linkd-sanitized', { background: true })),
-    part('sanitized', ['linkd-sanitized', 'python'], () => nativeBuild('sanitized', { background: true })),
+    part('flows-sanitized', ['flows', 'linkd-sanitized'], () => nativeBuild('flows-sanitized', { background: true })),
+    part('sanitized', ['flows-sanitized', 'python'], () => nativeBuild('sanitized', { background: true })),
   ];
 }
 

@@ -26,6 +26,7 @@ const AGENTS = {
     'fpga/rtl/nf_sqli_detector/patterns.txt',
   ],
 };
+const FLOWS = { source: 'twin/flows', depends: ['twin/flows', 'agents/support'] };
 const LINKD = { source: 'twin/linkd', depends: ['twin/linkd', 'agents/support'] };
 const BOARDS = { source: 'fpga', depends: ['fpga/meson.build', 'fpga/board', 'fpga/rtl', 'agents/support'] };
 
@@ -87,6 +88,14 @@ const BUILDS = {
     targets: ['orrery-linkd'],
     products: ['orrery-linkd'],
   },
+  flows: {
+    ...FLOWS,
+    title: 'Flow generator of the twin',
+    directory: 'build',
+    options: [],
+    targets: ['orrery-flows'],
+    products: ['orrery-flows'],
+  },
   'linkd-sanitized': {
     ...LINKD,
     title: 'Delay line with sanitizers',
@@ -94,6 +103,14 @@ const BUILDS = {
     options: SANITIZERS,
     targets: ['linkd_test'],
     products: ['linkd_test'],
+  },
+  'flows-sanitized': {
+    ...FLOWS,
+    title: 'Flow generator with sanitizers',
+    directory: 'build-asan',
+    options: SANITIZERS,
+    targets: ['flows_test'],
+    products: ['flows_test'],
   },
   'board-benches': {
     ...BOARDS,

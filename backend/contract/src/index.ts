@@ -13,6 +13,8 @@ export * from './applications/application.js';
 export * from './applications/definition.js';
 export { Destination } from './applications/fields.js';
 export * from './applications/kind.js';
+export * from './applications/kinds/flow-generator.js';
+export * from './applications/kinds/flow-sink.js';
 export * from './applications/kinds/http-client.js';
 export * from './applications/kinds/http-server.js';
 export * from './applications/kinds/iperf3-client.js';

@@ -74,6 +74,16 @@ export const SAMPLE_METRICS = {
     received_per_s: { unit: 'per_s', label: 'Received' },
     lost_per_s: { unit: 'per_s', label: 'Lost' },
     errors_per_s: { unit: 'per_s', label: 'Errors' },
+    bytes_per_s: { unit: 'per_s', label: 'Bytes' },
+    flows: { unit: 'count', label: 'Flows in progress' },
+    flows_started_per_s: { unit: 'per_s', label: 'Flows started' },
+    flows_ended_per_s: { unit: 'per_s', label: 'Flows ended' },
+    flows_refused_per_s: { unit: 'per_s', label: 'Flows not begun' },
+    flows_with_loss: { unit: 'count', label: 'Flows with loss' },
+    late_per_s: { unit: 'per_s', label: 'Sent late' },
+    reordered_per_s: { unit: 'per_s', label: 'Reordered' },
+    duplicates_per_s: { unit: 'per_s', label: 'Duplicates' },
+    max_gap_us: { unit: 'us', label: 'Longest gap within a flow' },
   },
 } as const satisfies Record<string, Record<string, SampleMetricInfo>>;
 

@@ -6,7 +6,7 @@ import type { SampleMetric } from '../sample-keys.js';
 export const NodeKind = z.enum(['host', 'server', 'gateway']);
 export type NodeKind = z.infer<typeof NodeKind>;
 
-/** Measured by the program itself. `connections` are those currently open; other counts are since its start. */
+/** Measured by the program itself. `connections` and `flows` are those currently open; other counts are since its start. */
 export const APPLICATION_METRICS = {
   requests: { title: 'Requests', unit: 'count' },
   connections: { title: 'Open connections', unit: 'count' },
@@ -14,6 +14,16 @@ export const APPLICATION_METRICS = {
   received: { title: 'Received', unit: 'count' },
   lost: { title: 'Lost', unit: 'count' },
   errors: { title: 'Errors', unit: 'count' },
+  bytes: { title: 'Bytes', unit: 'count' },
+  flows: { title: 'Flows in progress', unit: 'count' },
+  flows_started: { title: 'Flows started', unit: 'count' },
+  flows_ended: { title: 'Flows ended', unit: 'count' },
+  flows_refused: { title: 'Flows not begun', unit: 'count' },
+  flows_with_loss: { title: 'Flows with loss', unit: 'count' },
+  late: { title: 'Sent late', unit: 'count' },
+  reordered: { title: 'Reordered', unit: 'count' },
+  duplicates: { title: 'Duplicates', unit: 'count' },
+  max_gap_us: { title: 'Longest gap', unit: 'us' },
   bits_per_second: { title: 'Rate', unit: 'bps' },
   latency_p50_us: { title: 'Latency p50', unit: 'us' },
   latency_p99_us: { title: 'Latency p99', unit: 'us' },
@@ -28,6 +38,16 @@ export const APPLICATION_SERIES = {
   received: 'received_per_s',
   lost: 'lost_per_s',
   errors: 'errors_per_s',
+  bytes: 'bytes_per_s',
+  flows: 'flows',
+  flows_started: 'flows_started_per_s',
+  flows_ended: 'flows_ended_per_s',
+  flows_refused: 'flows_refused_per_s',
+  flows_with_loss: 'flows_with_loss',
+  late: 'late_per_s',
+  reordered: 'reordered_per_s',
+  duplicates: 'duplicates_per_s',
+  max_gap_us: 'max_gap_us',
   bits_per_second: 'bps',
   latency_p50_us: 'latency_p50_us',
   latency_p99_us: 'latency_p99_us',

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { APPLICATION_METRICS, type ApplicationKindInfo } from './application.js';
 import type { ApplicationKind } from './kind.js';
+import { FLOW_GENERATOR } from './kinds/flow-generator.js';
+import { FLOW_SINK } from './kinds/flow-sink.js';
 import { HTTP_CLIENT } from './kinds/http-client.js';
 import { HTTP_SERVER } from './kinds/http-server.js';
 import { IPERF3_CLIENT } from './kinds/iperf3-client.js';
@@ -18,6 +20,8 @@ export const APPLICATION_KINDS = [
   PROBE_SERVER,
   PROBE,
   PCAP_REPLAY,
+  FLOW_SINK,
+  FLOW_GENERATOR,
 ] as const;
 export type ApplicationKindName = (typeof APPLICATION_KINDS)[number]['kind'];
 export type AnyApplicationKind = ApplicationKind<ApplicationKindName, z.ZodObject>;

@@ -74,6 +74,16 @@ it('says what is set, and puts trouble first', () => {
     }) as unknown as Application;
   const text = settingsText(application('a', 'running'), CLIENT, (id) => id);
   expect(text).toBe('to web-1, port 80, 20 requests/s, duration 60 s');
+  const flows = application('flows', 'running');
+  const wave = [
+    { at_s: 0, rate_bps: 7_200_000 },
+    { at_s: 30, rate_bps: 12_300_000 },
+  ];
+  const config = { to: 'web-1', port: 9100, flows_per_s: 2000, rate_bps: 0, wave, wave_repeats: true };
+  Object.assign(flows.definition, { kind: 'flow-generator', config });
+  expect(settingsText(flows, kindOf('flow-generator'), (id) => id)).toBe(
+    'to web-1, port 9100, 2000 flows/s, wave of 2 points, repeat wave',
+  );
   const order = inOrder([application('a', 'running'), application('b', 'failed'), application('c', 'stopped')]);
   expect(order.map(({ id }) => id)).toEqual(['b', 'a', 'c']);
   expect(freeId('probe', ['probe-1', 'probe-2'])).toBe('probe-3');

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kind of application that twind runs, one line each."""
 
+from orrery_twin.applications.flow_generator.kind import FlowGenerator
+from orrery_twin.applications.flow_sink.kind import FlowSink
 from orrery_twin.applications.http_client.kind import HttpClient
 from orrery_twin.applications.http_server.kind import HttpServer
 from orrery_twin.applications.iperf3_client.kind import Iperf3Client
@@ -20,5 +22,7 @@ KINDS: dict[str, Kind] = {
         ProbeServer(),
         Probe(),
         PcapReplay(),
+        FlowSink(),
+        FlowGenerator(),
     )
 }

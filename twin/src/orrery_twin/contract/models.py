@@ -56,6 +56,21 @@ class FieldError(BaseModel):
     code: str | None = None
 
 
+class WaveItem(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    at_s: Annotated[float, Field(ge=0.0, le=86400.0)] = 0
+    rate_bps: Annotated[float, Field(ge=0.0, le=10000000000.0)] = 10000000
+
+
+class FlowSinkConfig(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    port: Annotated[int, Field(ge=1, le=65535)] = 9100
+
+
 Generation = TypeAliasType(
     "Generation",
     Annotated[
@@ -309,6 +324,17 @@ class ApplicationDefinitionPcapReplay(BaseModel):
     config: PcapReplayConfig
 
 
+class ApplicationDefinitionFlowSink(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    node: Name
+    enabled: bool = True
+    kind: Literal["flow-sink"]
+    config: FlowSinkConfig
+
+
 class BoardNode(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -451,6 +477,100 @@ class FaultRequest(BaseModel):
     slot: Annotated[int | None, Field(description="with `slot-stuck`", ge=0, le=15)] = (
         None
     )
+
+
+class FlowGeneratorConfig(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    to: Destination
+    family: Annotated[
+        Literal["ipv4", "ipv6"],
+        Field(
+            description="which address of the node is used; ignored when `to` is an address"
+        ),
+    ] = "ipv4"
+    port: Annotated[int, Field(ge=1, le=65535)] = 9100
+    flows_per_s: Annotated[
+        float,
+        Field(
+            description="on average; they arrive at random (Poisson). No flow begins while 50000 are in progress",
+            gt=0.0,
+            le=20000.0,
+        ),
+    ] = 20
+    distribution: Annotated[
+        Literal["benson-2010", "web-search", "data-mining"],
+        Field(
+            description="of sizes, and of lifetimes where they are published; else a flow lives in proportion to its size"
+        ),
+    ] = "benson-2010"
+    mean_bytes: Annotated[
+        float,
+        Field(
+            description="sizes are scaled to this mean; 0: as published (62 kB, 1.7 MB, 12.8 MB)",
+            ge=0.0,
+            le=1000000000.0,
+        ),
+    ] = 0
+    mean_lifetime_s: Annotated[
+        float,
+        Field(
+            description="lifetimes are scaled to this mean; times the new flows per second, it is how many are in progress",
+            ge=0.01,
+            le=3600.0,
+        ),
+    ] = 5
+    tcp_share: Annotated[
+        float,
+        Field(
+            description="from 0 to 1: of the flows, those whose packets are those of a TCP sender: SYN, data, FIN. They wait for no answer and repeat nothing, so it is no TCP. The other flows are UDP",
+            ge=0.0,
+            le=1.0,
+        ),
+    ] = 0
+    packets: Annotated[
+        Literal["fixed", "imix"],
+        Field(
+            description="the mix: 7 of the smallest, 4 of 590 bytes, 1 of 1514 bytes"
+        ),
+    ] = "fixed"
+    packet_bytes: Annotated[
+        int,
+        Field(
+            description="from the Ethernet header on, without checksum; not for the mix",
+            ge=106,
+            le=1514,
+        ),
+    ] = 1400
+    rate_bps: Annotated[
+        float,
+        Field(
+            description="kept in total: flows in progress share it as their sizes and lifetimes say. 0: as these have it",
+            ge=0.0,
+            le=10000000000.0,
+        ),
+    ] = 0
+    wave: Annotated[
+        list[WaveItem],
+        Field(
+            description="the total rate over time, instead of a constant one; linear between points",
+            max_length=100,
+            validate_default=True,
+        ),
+    ] = []
+    wave_repeats: Annotated[
+        bool,
+        Field(
+            description="it begins again at its last point, which is where it stays otherwise"
+        ),
+    ] = False
+    seed: Annotated[
+        int, Field(description="the same flows for the same seed", ge=0, le=2147483647)
+    ] = 1
+    duration_s: Annotated[
+        float, Field(description="0: until stopped", ge=0.0, le=86400.0)
+    ] = 0
 
 
 class Health(BaseModel):
@@ -735,6 +855,17 @@ class ApplicationDefinitionProbe(BaseModel):
     config: ProbeConfig
 
 
+class ApplicationDefinitionFlowGenerator(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    id: Name
+    node: Name
+    enabled: bool = True
+    kind: Literal["flow-generator"]
+    config: FlowGeneratorConfig
+
+
 ApplicationDefinition = TypeAliasType(
     "ApplicationDefinition",
     Annotated[
@@ -744,7 +875,9 @@ ApplicationDefinition = TypeAliasType(
         | ApplicationDefinitionIperf3Client
         | ApplicationDefinitionProbeServer
         | ApplicationDefinitionProbe
-        | ApplicationDefinitionPcapReplay,
+        | ApplicationDefinitionPcapReplay
+        | ApplicationDefinitionFlowSink
+        | ApplicationDefinitionFlowGenerator,
         Field(discriminator="kind"),
     ],
 )

@@ -2,6 +2,7 @@ import { ALPINE_SLO } from './alpine-slo/alpine-slo.js';
 import { CHAIN_LATENCY } from './chain-latency/chain-latency.js';
 import { E2_NATIVE } from './e2-native/e2-native.js';
 import { E2_OFFLOAD } from './e2-offload/e2-offload.js';
+import { E2_PLACEMENT } from './e2-placement/e2-placement.js';
 import { FABRIC_THREE_WAYS } from './fabric-three-ways/fabric-three-ways.js';
 import { HYDRANF_CHAINS } from './hydranf-chains/hydranf-chains.js';
 import { HYDRANF_PLACEMENT } from './hydranf-placement/hydranf-placement.js';
@@ -20,4 +21,5 @@ export const SCENARIOS: readonly ScenarioKind[] = [
   E2_OFFLOAD,
   FABRIC_THREE_WAYS,
   P4_OWN_PROGRAM,
+  E2_PLACEMENT,
 ];

@@ -9,6 +9,7 @@ import { NF_DESCRIPTOR_ROUTES } from './api-nf-descriptors.js';
 import { P4_PROGRAM_ROUTES } from './api-p4-programs.js';
 import { JoinToken, JoinTokenRequest, SessionInfo, TwinStatus, ValidationResult } from './api-resources.js';
 import { SCENARIO_ROUTES } from './api-scenarios.js';
+import { SERVICE_REQUEST_ROUTES } from './api-service-requests.js';
 import { SWITCH_ROUTES } from './api-switches.js';
 import { WEBHOOK_ROUTES } from './api-webhooks.js';
 import { Chain, ChainDefinition, ChainVersion, PublishRequest } from './chain.js';
@@ -259,6 +260,7 @@ export const ROUTES = defineRoutes({
   ...SCENARIO_ROUTES,
   ...LOOP_ROUTES,
   ...WEBHOOK_ROUTES,
+  ...SERVICE_REQUEST_ROUTES,
   ...SWITCH_ROUTES,
   ...P4_PROGRAM_ROUTES,
   ...DEPLOYMENT_ROUTES,

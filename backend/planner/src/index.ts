@@ -23,7 +23,7 @@ export { configuredNf } from './check/configured-nf.js';
 export { imageOf, programOf, unmodifiedOf } from './check/implementation.js';
 export { allPackets } from './check/packet-space.js';
 export { overlap } from './check/reach.js';
-export { filterBox } from './check/resolve-filter.js';
+export { faultOf, filterBox } from './check/resolve-filter.js';
 export { CHECK_STEPS, type ChainContext, validateChain } from './check/validate.js';
 export { grouped } from './grouped.js';
 export { equalRanges } from './igraph/flow-range.js';
@@ -79,6 +79,20 @@ export {
   type ScalingDecision,
   type ScalingMemory,
 } from './scaling/scaling.js';
+// Requests for ways through shared instances (HYPER IV).
+export { type Accepted, Admissions, type Decision, type NumberedWay, type Refused } from './requests/admit.js';
+export { canMatch, type HeldClass } from './requests/class-index.js';
+export type { LiveInstance, LiveOption, LiveState } from './requests/live-network.js';
+export {
+  brokenWays,
+  edgesLeft,
+  firstInstances,
+  type HeldRequest,
+  poolChain,
+  wayEdge,
+  waysOf,
+} from './requests/pool-chain.js';
+export { optionId, type PlacedPoolInstance, poolState } from './requests/pool-state.js';
 // Schedules (Alpine 5).
 export { certifySchedule } from './schedule/certify.js';
 export { compareSchedules, planSchedule } from './schedule/plan-schedule.js';

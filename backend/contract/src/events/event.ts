@@ -15,6 +15,7 @@ import { P4_PROGRAM_EVENTS } from './p4-program.js';
 import { RECONFIGURATION_EVENTS } from './reconfiguration.js';
 import { SCENARIO_EVENTS } from './scenario.js';
 import { SERVER_EVENTS } from './server.js';
+import { SERVICE_REQUEST_EVENTS } from './service-request.js';
 import { SESSION_EVENTS } from './session.js';
 import { SHELL_EVENTS } from './shell.js';
 import { SLO_EVENTS } from './slo.js';
@@ -48,6 +49,7 @@ export const EVENTS = {
   ...SCENARIO_EVENTS,
   ...TWIN_CONTROL_EVENTS,
   ...SERVER_EVENTS,
+  ...SERVICE_REQUEST_EVENTS,
   ...SESSION_EVENTS,
   ...SHELL_EVENTS,
   ...WEBHOOK_EVENTS,

@@ -6,6 +6,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   chain: ['chains'],
   'nf-descriptor': ['nf-descriptors'],
   'p4-program': ['p4-programs'],
+  'service-request': ['service-requests', 'service-pools'],
   operation: ['operations', 'chains', 'deployments', 'nf-instances', 'slos'],
   nf: ['nf-instances'],
   deployment: ['deployments', 'chains', 'nf-instances', 'operations', 'slos'],

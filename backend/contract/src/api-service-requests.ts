@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { Name } from './common.js';
+import { pageOf } from './lifecycle.js';
+import { defineRoutes } from './route-definition.js';
+import { byId, page, pageWith } from './route-parameters.js';
+import {
+  BulkAnswer,
+  BulkRequests,
+  MeasuredRequest,
+  ServicePool,
+  ServicePoolDefinition,
+  ServiceRequestSpec,
+  ServiceRequestState,
+} from './service-request.js';
+
+const byName = z.strictObject({ id: Name });
+
+/** SLA-aware chaining over shared instances (HYPER IV). */
+export const SERVICE_REQUEST_ROUTES = defineRoutes({
+  listServicePools: {
+    method: 'GET',
+    path: '/service-pools',
+    tag: 'service requests',
+    summary: 'List service pools with what their instances have left',
+    role: 'viewer',
+    query: page,
+    status: 200,
+    response: pageOf(ServicePool),
+  },
+  createServicePool: {
+    method: 'POST',
+    path: '/service-pools',
+    tag: 'service requests',
+    summary: 'Deploy instances that service requests share',
+    role: 'designer',
+    body: ServicePoolDefinition,
+    status: 201,
+    response: ServicePool,
+    location: true,
+    creates: true,
+  },
+  getServicePool: {
+    method: 'GET',
+    path: '/service-pools/{id}',
+    tag: 'service requests',
+    summary: 'Get a service pool',
+    role: 'viewer',
+    params: byName,
+    status: 200,
+    response: ServicePool,
+    problems: [404],
+  },
+  deleteServicePool: {
+    method: 'DELETE',
+    path: '/service-pools/{id}',
+    tag: 'service requests',
+    summary: 'Take down a service pool that no request uses',
+    role: 'designer',
+    params: byName,
+    status: 204,
+    problems: [404, 409],
+  },
+  listServiceRequests: {
+    method: 'GET',
+    path: '/service-requests',
+    tag: 'service requests',
+    summary: 'List service requests, newest first, with what they get',
+    role: 'viewer',
+    query: pageWith({ pool: Name.optional(), state: ServiceRequestState.optional() }),
+    status: 200,
+    response: pageOf(MeasuredRequest),
+  },
+  createServiceRequest: {
+    method: 'POST',
+    path: '/service-requests',
+    tag: 'service requests',
+    summary: 'Request a way through functions within a latency; the answer tells whether it is accepted, and why not',
+    role: 'operator',
+    body: ServiceRequestSpec,
+    status: 201,
+    response: MeasuredRequest,
+    location: true,
+    creates: true,
+  },
+  createServiceRequests: {
+    method: 'POST',
+    path: '/service-requests/bulk',
+    tag: 'service requests',
+    summary: 'Request many ways in turn, each on what the former ones left',
+    role: 'operator',
+    body: BulkRequests,
+    body_limit_bytes: 8 * 1024 * 1024,
+    status: 201,
+    response: BulkAnswer,
+    creates: true,
+  },
+  getServiceRequest: {
+    method: 'GET',
+    path: '/service-requests/{id}',
+    tag: 'service requests',
+    summary: 'Get a service request with its way, or why it has none',
+    role: 'viewer',
+    params: byId,
+    status: 200,
+    response: MeasuredRequest,
+    problems: [404],
+  },
+  deleteServiceRequest: {
+    method: 'DELETE',
+    path: '/service-requests/{id}',
+    tag: 'service requests',
+    summary: 'Release a service request',
+    role: 'operator',
+    params: byId,
+    status: 204,
+    problems: [404, 409],
+  },
+});

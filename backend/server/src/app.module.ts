@@ -21,6 +21,7 @@ import { PlansModule } from './modules/plans/plans.module.js';
 import { ReconfigurationModule } from './modules/reconfiguration/reconfiguration.module.js';
 import { SamplesModule } from './modules/samples/samples.module.js';
 import { ScenariosModule } from './modules/scenarios/scenarios.module.js';
+import { ServiceRequestsModule } from './modules/service-requests/service-requests.module.js';
 import { SessionsModule } from './modules/sessions/sessions.module.js';
 import { ShellsModule } from './modules/shells/shells.module.js';
 import { SlosModule } from './modules/slos/slos.module.js';
@@ -64,6 +65,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       ApplicationsModule,
       ReconfigurationModule,
       LendingModule,
+      ServiceRequestsModule,
       ScenariosModule,
       StreamModule,
       ShellsModule,

@@ -68,6 +68,9 @@ export const KEYS = {
   scenarioMade: `${project}:scenario-made`,
   /** string: the Calibration in use. */
   calibration: `${project}:calibration`,
+  /** durable collections of service pools and of the requests that use them (service-requests/stored.ts). */
+  servicePools: `${project}:service-pools`,
+  serviceRequests: `${project}:service-requests`,
   /** durable collection of Lease, by claim and resource. */
   leases: `${project}:leases`,
   /** durable collections of webhooks and of how far each has sent the event log (webhooks/stored.ts). */

@@ -27,6 +27,15 @@ export interface ChainStore {
     by: string,
     work: (publication: Publication) => Promise<T>,
   ): Promise<T>;
+  /**
+   * Makes the definition the newest version of a chain that the server keeps itself, and says which that is; creates the chain.
+   * Throws 409 if its name is taken or there is no room, 422 if it has errors.
+   */
+  keep(id: string, definition: ChainDefinition, by: string): Promise<number>;
+  /** Removes such a chain, which may be gone already. Throws 409 while it is deployed. */
+  drop(id: string, by: string): Promise<void>;
+  /** Whether a chain has the name. */
+  isNamed(name: string): Promise<boolean>;
   /** Throws 503 if too many checks wait. */
   problemsOf(definition: ChainDefinition): Promise<ChainProblem[]>;
 }

@@ -171,6 +171,36 @@ export class ChainsService implements ChainStore, OnModuleInit {
     });
   }
 
+  async keep(id: string, definition: ChainDefinition, by: string): Promise<number> {
+    await this.requireNoErrors(definition);
+    return this.mutex.run(async () => {
+      await this.requireFreeName(definition.name, id);
+      const before = this.chains.find(id) ?? (await this.begin(id, definition, by));
+      if (await this.equalsNewest(before, definition)) return before.versions.at(-1)!.version;
+      const next = nextVersion({ ...before, draft: definition, revision: before.revision + 1 }, '', by);
+      await this.collections.commit((batch) => this.putVersionIn(batch, next));
+      return next.version.version;
+    });
+  }
+
+  async drop(id: string, by: string): Promise<void> {
+    await this.collections.certain();
+    if (this.chains.find(id)) await this.delete(id, null, by);
+  }
+
+  async isNamed(name: string): Promise<boolean> {
+    await this.collections.certain();
+    return this.chains.all().some(({ draft }) => draft.name === name);
+  }
+
+  private async begin(id: string, draft: ChainDefinition, by: string): Promise<StoredChain> {
+    const now = Date.now();
+    const times = { created_ms: now, updated_ms: now };
+    const chain = { id, project: PROJECT, draft, revision: 1, draft_differs: true, versions: [], ...times };
+    await this.write(chain, { type: 'chain.created', message: `${draft.title} was created`, by });
+    return chain;
+  }
+
   /** The draft is checked first: meanwhile others can write chains. */
   async publish(id: string, note: string, ifMatch: string | null, by: string): Promise<ChainVersion> {
     const checked = (await this.publishable(id, ifMatch)).draft;

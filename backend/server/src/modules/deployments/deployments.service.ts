@@ -380,9 +380,12 @@ function serversOf({ graph }: Pick<Plan, 'graph'>): string[] {
 }
 
 /** The chain that is the subject of a change. */
-function subjectOf({ chains = [], implementations = [] }: PlanChange, { abandoned, graph, id }: Plan): string {
-  const first = chains[0] ?? implementations[0];
-  if (first) return first.chain_id;
+function subjectOf(
+  { chains = [], remove = [], implementations = [] }: PlanChange,
+  { abandoned, graph, id }: Plan,
+): string {
+  const named = chains[0]?.chain_id ?? implementations[0]?.chain_id ?? remove[0];
+  if (named !== undefined) return named;
   const lost = abandoned[0]?.slice(0, abandoned[0].lastIndexOf('.'));
   return nfInstances(graph).find(({ pgraph_node }) => pgraph_node === lost)?.chain_id ?? id;
 }

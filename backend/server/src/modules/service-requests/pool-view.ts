@@ -1,0 +1,155 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { nfInstances, type ServicePool, type SlotRef, sampleKey } from '@orrery/contract';
+import {
+  brokenWays,
+  type HeldClass,
+  type HeldRequest,
+  type NumberedWay,
+  poolState,
+  wayEdge,
+  waysOf,
+} from '@orrery/planner';
+import { BOARDS, type BoardView } from '../../ports/board-view.js';
+import { CALIBRATION, type CalibrationView } from '../../ports/calibration.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import type { HoldingRequest, StoredPool, StoredRequest } from './stored.js';
+
+/** A measurement that is older is not of now. */
+const FRESH_MS = 3000;
+
+/** What pools and requests are and get at the moment. */
+@Injectable()
+export class PoolView {
+  constructor(
+    @Inject(DEPLOYMENT_VIEW) private readonly deployments: DeploymentView,
+    @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(CALIBRATION) private readonly calibration: CalibrationView,
+    @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+  ) {}
+
+  /** What requests can use; `taken`: slots that instances of pools have or are to get. */
+  stateOf(pool: StoredPool, held: readonly HoldingRequest[], taken: readonly SlotRef[]) {
+    const booked = new Map<string, number>();
+    for (const { way, throughput_bps } of held)
+      for (const { instance } of way.stages) booked.set(instance, (booked.get(instance) ?? 0) + throughput_bps);
+    const broken = this.boards.broken();
+    return poolState({
+      pool: pool.definition,
+      chain_id: pool.chain_id,
+      instances: pool.instances,
+      plan: this.deployments.plan,
+      descriptors: this.catalogue.all(),
+      infrastructure: this.infrastructure.current.infrastructure,
+      calibration: this.calibration.current,
+      works: (server, slot) => this.fleet.isConnected(server) && !(slot && broken.some((it) => isSame(it, slot))),
+      booked_bps: (id) => booked.get(id) ?? 0,
+      measured: (id) => ({
+        latency_us: this.telemetry.newest(sampleKey('instance', id, 'latency_p50_us'), FRESH_MS),
+        bps: this.telemetry.newest(sampleKey('instance', id, 'bps'), FRESH_MS),
+      }),
+      free_slots: (nf) => this.freeSlots(nf, taken),
+    });
+  }
+
+  /** Ways that have a number, those that broken instances keep among them. */
+  waysOf(pool: StoredPool, held: readonly HoldingRequest[], works: (instance: string) => boolean) {
+    const kept = this.keptWays(pool, works);
+    return { kept, ways: waysOf(pool.instances, held.map(heldRequest), kept) };
+  }
+
+  private keptWays(pool: StoredPool, works: (instance: string) => boolean): NumberedWay[] {
+    const running = this.deployedOf(pool);
+    const known = new Set(pool.instances.map(({ id }) => id));
+    return running ? brokenWays(running, works).filter(({ instances }) => instances.every((id) => known.has(id))) : [];
+  }
+
+  /** The pool's chain as it is to run. */
+  deployedOf({ chain_id }: StoredPool) {
+    return this.deployments.comingPlan?.chains.find((it) => it.chain_id === chain_id)?.definition;
+  }
+
+  isDeployed({ chain_id }: StoredPool): boolean {
+    return this.deployments.deployment(chain_id) !== undefined;
+  }
+
+  /** Classes of chains that are no pools. */
+  classesOfOthers(pools: readonly StoredPool[]): HeldClass[] {
+    const own = new Set(pools.map(({ chain_id }) => chain_id));
+    return (this.deployments.comingPlan?.chains ?? [])
+      .filter(({ chain_id }) => !own.has(chain_id))
+      .map(({ definition: { name, traffic_class } }) => ({
+        id: `the chain ${name}`,
+        from: traffic_class.from,
+        match: traffic_class.match,
+      }));
+  }
+
+  describe(pool: StoredPool, held: readonly HoldingRequest[]): ServicePool {
+    const { definition, chain_id, created_ms } = pool;
+    const { all } = this.stateOf(pool, held, []);
+    const booked = (id: string) =>
+      held.reduce((sum, { way, throughput_bps }) => sum + (passes(way, id) ? throughput_bps : 0), 0);
+    return {
+      id: definition.name,
+      definition,
+      chain_id,
+      state: pool.removing ? 'removing' : pool.ready ? 'ready' : pool.failed === null ? 'deploying' : 'failed',
+      detail: pool.failed,
+      instances: all.map(({ instance_id: _, ...it }) => ({ ...it, booked_bps: booked(it.id) })),
+      requests: held.length,
+      ways: new Set(held.map(({ way }) => way.number)).size,
+      created_ms,
+    };
+  }
+
+  /** What packets of the request get: `state` is that of its pool. */
+  measuredOf(request: StoredRequest, { chain_id }: StoredPool): { latency_us: number | null; bps: number | null } {
+    if (request.state !== 'active' || !request.way) return { latency_us: null, bps: null };
+    const running = nfInstances(this.deployments.plan?.graph).filter((it) => it.chain_id === chain_id);
+    const medians = request.way.stages.map(({ instance, transit_us }) => {
+      const id = running.find(({ node_id }) => node_id === instance)?.id;
+      const median = id && this.telemetry.newest(sampleKey('instance', id, 'latency_p50_us'), FRESH_MS);
+      return typeof median === 'number' ? median + transit_us : null;
+    });
+    const rule = `classify/${request.pool}.${wayEdge(request.way.number, 1)}.${request.id}`;
+    const rates = this.infrastructure.current.infrastructure.switches.flatMap(
+      ({ id }) => this.telemetry.newest(sampleKey('rule', `${id} ${rule}`, 'bps'), FRESH_MS) ?? [],
+    );
+    return {
+      latency_us: medians.reduce<number | null>((sum, us) => (sum === null || us === null ? null : sum + us), 0),
+      bps: rates.length === 0 ? null : rates.reduce((sum, bps) => sum + bps, 0),
+    };
+  }
+
+  /** Slots that nothing uses and nobody reserved, of boards with a module for the NF. */
+  private freeSlots(nf: string, taken: readonly SlotRef[]): SlotRef[] {
+    const { boards } = this.infrastructure.current.infrastructure;
+    const used = nfInstances(this.deployments.comingPlan?.graph).flatMap(({ board }) => board ?? []);
+    const busy = [...used, ...taken, ...this.boards.reserved(), ...this.boards.broken()];
+    return boards
+      .filter(({ id, server }) => this.fleet.boardOf(server, id)?.modules.includes(nf))
+      .flatMap(({ id, slots }) => Array.from({ length: slots }, (_, slot) => ({ board: id, slot })))
+      .filter((slot) => !busy.some((it) => isSame(it, slot)));
+  }
+}
+
+function isSame(a: SlotRef, b: SlotRef): boolean {
+  return a.board === b.board && a.slot === b.slot;
+}
+
+export function passes(way: HoldingRequest['way'], instance: string): boolean {
+  return way.stages.some((stage) => stage.instance === instance);
+}
+
+/** As the pool's chain carries it. */
+export function heldRequest({ id, from, match, throughput_bps, way }: HoldingRequest): HeldRequest {
+  const instances = way.stages.map(({ instance }) => instance);
+  return { id, from, match, throughput_bps, way: { number: way.number, instances } };
+}

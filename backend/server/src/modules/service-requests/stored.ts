@@ -1,0 +1,37 @@
+import { Id, PoolInstance, ServicePoolDefinition, ServiceRequest, TimestampMs } from '@orrery/contract';
+import { z } from 'zod';
+
+/** A pool as it is kept. */
+export const StoredPool = z.strictObject({
+  definition: ServicePoolDefinition,
+  chain_id: Id,
+  instances: z.array(PoolInstance),
+  /** The operation that enforces requests; null: none. It may not be accepted yet. */
+  operation_id: Id.nullable(),
+  /** Operations so far. */
+  operations: z.int().min(0),
+  /** Its instances have been deployed. */
+  ready: z.boolean(),
+  /** Why the last operation came to nothing; null: it did not. */
+  failed: z.string().nullable(),
+  removing: z.boolean(),
+  by: z.string(),
+  created_ms: TimestampMs,
+});
+export type StoredPool = z.infer<typeof StoredPool>;
+
+/** A request as it is kept; of those in bulk, `place` keeps their order. */
+export const StoredRequest = ServiceRequest.extend({ place: z.int().min(0) });
+export type StoredRequest = z.infer<typeof StoredRequest>;
+
+const HOLDING = ['requested', 'deploying', 'active'] as const;
+
+/** A request that holds capacity. */
+export type HoldingRequest = StoredRequest & {
+  readonly state: (typeof HOLDING)[number];
+  readonly way: NonNullable<StoredRequest['way']>;
+};
+
+export function holds(request: StoredRequest): request is HoldingRequest {
+  return request.way !== null && HOLDING.some((state) => state === request.state);
+}

@@ -1,0 +1,158 @@
+import {
+  type Infrastructure,
+  type ServicePool,
+  ServicePoolDefinition,
+  type ServiceRequestSpec,
+} from '@orrery/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventsOf } from './testing/events.js';
+import { monitorChain, RACK } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const POOL = ServicePoolDefinition.parse({
+  name: 'pool',
+  title: 'Shared NFs',
+  hosts: ['client-1', 'client-2'],
+  nfs: [
+    { nf: 'monitor', count: 2, rate_bps: 10_000_000 },
+    { nf: 'ids', count: 2, rate_bps: 10_000_000 },
+  ],
+});
+
+function asked(port: number, rest: Partial<ServiceRequestSpec> = {}): ServiceRequestSpec {
+  return {
+    pool: 'pool',
+    from: ['client-1'],
+    match: [{ attribute: 'port.dst', op: 'is', value: port }],
+    functions: ['monitor', 'ids'],
+    latency_us: 1_000_000,
+    throughput_bps: 4_000_000,
+    ...rest,
+  };
+}
+
+let server: TestServer;
+const poolNow = (): Promise<ServicePool> => server.api.call('getServicePool', { params: { id: 'pool' } });
+const requestNow = (id: string) => server.api.call('getServiceRequest', { params: { id } });
+const becomes = (id: string, state: string) =>
+  until(`${id} is ${state}`, async () => {
+    const request = await requestNow(id);
+    return request.state === state ? request : null;
+  });
+const operations = async () =>
+  (await server.api.call('listOperations', { query: { limit: 1000 } })).items.filter(({ id }) =>
+    id.startsWith('op-ch-'),
+  );
+
+async function bringUp(infrastructure: Infrastructure = RACK): Promise<void> {
+  await server.bringUp(infrastructure);
+  await server.api.call('createServicePool', { body: POOL });
+  await until('the pool is ready', async () => (await poolNow()).state === 'ready');
+}
+
+beforeEach(async () => {
+  server = await TestServer.start({ twin: true });
+});
+afterEach(() => server.stop());
+
+describe('service requests', () => {
+  it('share instances, are enforced by classes of their ways, and are gone when they are released', async () => {
+    await bringUp();
+    expect((await poolNow()).instances.map(({ id, usable }) => [id, usable])).toEqual([
+      ['monitor-1', true],
+      ['monitor-2', true],
+      ['ids-1', true],
+      ['ids-2', true],
+    ]);
+    const first = await server.api.call('createServiceRequest', { body: asked(80) });
+    const second = await server.api.call('createServiceRequest', { body: asked(81, { functions: ['ids'] }) });
+    expect(first).toMatchObject({ state: 'requested', why: null });
+    expect(first.way!.stages.map(({ nf }) => nf)).toEqual(['monitor', 'ids']);
+    await becomes(first.id, 'active');
+    await becomes(second.id, 'active');
+    const rules = () => server.steered.filter((id) => id.startsWith('classify/pool.'));
+    expect(rules().sort()).toEqual(
+      [first, second].map(({ id, way }) => `classify/pool.w${way!.number}-1.${id}`).sort(),
+    );
+    const { instances, requests } = await poolNow();
+    expect(requests).toBe(2);
+    expect(instances.reduce((sum, it) => sum + it.booked_bps, 0)).toBe(12_000_000);
+    await server.api.call('deleteServiceRequest', { params: { id: first.id } });
+    expect((await requestNow(first.id)).state).toBe('released');
+    await until('its entries are gone', () => rules().length === 1);
+    expect((await poolNow()).instances.reduce((sum, it) => sum + it.booked_bps, 0)).toBe(4_000_000);
+    expect((await server.api.request('deleteServicePool', { params: { id: 'pool' } })).status).toBe(409);
+    await server.api.call('deleteServiceRequest', { params: { id: second.id } });
+    await server.api.call('deleteServicePool', { params: { id: 'pool' } });
+    await until('the pool is gone', async () => (await server.api.call('listServicePools')).total === 0);
+    expect((await server.api.call('listChains')).total).toBe(0);
+    const { items } = await server.api.call('listEvents', { query: { limit: 1000 } });
+    expect(new Set(eventsOf(items, 'service-request').map(({ type }) => type))).toEqual(
+      new Set(['service-request.accepted', 'service-request.active', 'service-request.released']),
+    );
+  });
+
+  it('in bulk are decided in turn, by what the former ones left, and enforced by one operation', async () => {
+    await bringUp();
+    const before = (await operations()).length;
+    const requests = [1, 2, 3, 4, 5, 6].map((port) => asked(port));
+    const dry = await server.api.call('createServiceRequests', { body: { requests, dry_run: true } });
+    expect((await server.api.call('listServiceRequests')).total).toBe(0);
+    const answer = await server.api.call('createServiceRequests', { body: { requests } });
+    // Two of 4 Mbit/s in each instance of 10 Mbit/s.
+    expect(answer).toMatchObject({ accepted: 4, refused: 2, dry_run: false });
+    expect(dry.results.map(({ latency_us, why }) => [latency_us, why])).toEqual(
+      answer.results.map(({ latency_us, why }) => [latency_us, why]),
+    );
+    expect(answer.results[4]!.why).toMatch(/has 2 Mbit\/s left of 4 Mbit\/s/);
+    for (const { id } of answer.results.slice(0, 4)) await becomes(id!, 'active');
+    expect((await operations()).length).toBe(before + 1);
+    const late = await server.api.call('createServiceRequest', {
+      body: asked(9, { latency_us: 0.5, throughput_bps: 1 }),
+    });
+    expect(late).toMatchObject({ state: 'refused', way: null, shortages: [{ constraint: 'latency' }] });
+    expect(late.nearest_us).toBeGreaterThan(0.5);
+  });
+
+  it('are refused where other packets have the class, and name the field that is not valid', async () => {
+    await bringUp();
+    const { id } = await server.api.call('createChain', { body: monitorChain('other', 'client-2') });
+    const { id: operation } = await server.api.call('createDeployment', { body: { chain_id: id } });
+    await server.finished(operation);
+    const first = await server.api.call('createServiceRequest', { body: asked(80) });
+    const same = await server.api.call('createServiceRequest', { body: asked(80, { throughput_bps: 1 }) });
+    expect(same).toMatchObject({ state: 'refused', why: expect.stringContaining(first.id) });
+    const others = await server.api.call('createServiceRequest', {
+      body: asked(81, { from: ['client-2'], throughput_bps: 1 }),
+    });
+    expect(others).toMatchObject({ state: 'refused', why: expect.stringContaining('the chain other') });
+    const pointersOf = async (body: object) => {
+      const answer = await server.api.request('createServiceRequest', { body: JSON.stringify(body) });
+      expect(answer.status).toBe(422);
+      return (answer.body as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer);
+    };
+    expect(await pointersOf(asked(1, { functions: ['ids', 'monitor'] }))).toEqual(['/functions/1']);
+    expect(await pointersOf(asked(1, { from: ['server-9'] }))).toEqual(['/from/0']);
+    expect(await pointersOf(asked(1, { pool: 'none' }))).toEqual(['/pool']);
+    expect(await pointersOf(asked(1, { match: [{ attribute: 'ids.verdict', op: 'is', value: 'safe' }] }))).toEqual([
+      '/match/0/attribute',
+    ]);
+    const bulk = await server.api.request('createServiceRequests', {
+      body: JSON.stringify({ requests: [asked(7), asked(8, { functions: ['nat'] })] }),
+    });
+    expect(bulk.body).toMatchObject({ errors: [{ pointer: '/requests/1/functions/0' }] });
+  });
+
+  it('take another way when an instance fails, or say what is missing until it is back', async () => {
+    await bringUp();
+    const request = await server.api.call('createServiceRequest', { body: asked(80) });
+    await becomes(request.id, 'active');
+    const places = new Set((await poolNow()).instances.map(({ place }) => place!));
+    for (const place of places) await server.agents.get(place)!.kill();
+    const broken = await becomes(request.id, 'broken');
+    expect(broken).toMatchObject({ way: null, why: expect.stringContaining('does not work') });
+    for (const place of places) await server.agents.get(place)!.connect();
+    await becomes(request.id, 'active');
+  });
+});

@@ -11,6 +11,7 @@ import { operationsPage } from '../features/operations/definition.js';
 import { overviewPage } from '../features/overview/definition.js';
 import { parallelismPage } from '../features/parallelism/definition.js';
 import { scenarioReportPage } from '../features/scenario-report/definition.js';
+import { serviceRequestsPage } from '../features/service-requests/definition.js';
 import { slosPage } from '../features/slos/definition.js';
 import { switchesPage } from '../features/switches/definition.js';
 import { topologyPage } from '../features/topology/definition.js';
@@ -25,6 +26,7 @@ export const PAGES: readonly PageDefinition[] = [
   chainListPage,
   chainEditorPage,
   chainPlanPage,
+  serviceRequestsPage,
   cataloguePage,
   topologyPage,
   switchesPage,

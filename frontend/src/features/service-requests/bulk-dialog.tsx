@@ -1,0 +1,97 @@
+import { Button, Checkbox, Textarea } from '@mantine/core';
+import type { BulkAnswer, ServiceRequestSpec } from '@orrery/contract';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../shared/api/client.js';
+import { countText } from '../../shared/format/number.js';
+import { quantityText } from '../../shared/format/quantity.js';
+import { FormDialog } from '../../shared/ui/form-dialog.js';
+import { FormTrouble } from '../../shared/ui/form-trouble.js';
+import { AcceptanceChart } from './acceptance-chart.js';
+import { EXAMPLE, parseRequests } from './bulk-text.js';
+import classes from './service-requests.module.css';
+
+/** Many requests as text; says which were accepted. */
+export default function BulkDialog({ onClose }: { readonly onClose: () => void }) {
+  const queries = useQueryClient();
+  const [text, setText] = useState(EXAMPLE);
+  const [dryRun, setDryRun] = useState(true);
+  const [problem, setProblem] = useState<string | null>(null);
+  const send = useMutation({
+    mutationFn: (requests: ServiceRequestSpec[]) =>
+      call('createServiceRequests', { body: { requests, dry_run: dryRun } }, { idempotencyKey: crypto.randomUUID() }),
+    onSettled: () => {
+      void queries.invalidateQueries({ queryKey: ['service-requests'] });
+      void queries.invalidateQueries({ queryKey: ['service-pools'] });
+    },
+  });
+  const submit = () => {
+    send.reset();
+    const parsed = parseRequests(text);
+    setProblem(parsed.ok ? null : parsed.problem);
+    if (parsed.ok) send.mutate(parsed.requests);
+  };
+  return (
+    <FormDialog
+      title="Requests in bulk"
+      size={760}
+      dismiss="Close"
+      trouble={<FormTrouble error={send.error} shown={[]} />}
+      action={
+        <Button type="submit" loading={send.isPending}>
+          {dryRun ? 'Try' : 'Request'}
+        </Button>
+      }
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <Textarea
+        label="Requests"
+        description="CSV with a head line, or JSON as in the API; at most 10,000"
+        classNames={{ input: classes.text }}
+        autosize
+        minRows={6}
+        maxRows={14}
+        spellCheck={false}
+        value={text}
+        error={problem}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setProblem(null);
+        }}
+      />
+      <Checkbox
+        mt="sm"
+        label="Only try: nothing is booked"
+        checked={dryRun}
+        onChange={(event) => setDryRun(event.currentTarget.checked)}
+      />
+      {send.data && <Answer answer={send.data} />}
+    </FormDialog>
+  );
+}
+
+function Answer({ answer }: { readonly answer: BulkAnswer }) {
+  const { accepted, refused, dry_run, decided_ms, results } = answer;
+  const reasons = new Map<string, number>();
+  for (const { why } of results) if (why !== null) reasons.set(why, (reasons.get(why) ?? 0) + 1);
+  const often = [...reasons].sort(([, a], [, b]) => b - a).slice(0, 5);
+  return (
+    <section aria-label="Acceptance" className={classes.answer}>
+      <p>
+        {countText(accepted)} {dry_run ? 'would be accepted' : 'accepted'}, {countText(refused)} refused; decided in{' '}
+        {quantityText('ms', decided_ms)}.
+      </p>
+      <AcceptanceChart results={results} />
+      {often.length > 0 && (
+        <ul className={classes.reasons}>
+          {often.map(([why, count]) => (
+            <li key={why}>
+              {countText(count)}: {why}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

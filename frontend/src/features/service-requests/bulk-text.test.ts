@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { EXAMPLE, parseRequests } from './bulk-text.js';
+
+it('reads a table and a list of JSON alike', () => {
+  const table = parseRequests(EXAMPLE);
+  if (!table.ok) throw new Error(table.problem);
+  expect(table.requests[1]).toEqual({
+    pool: 'pool',
+    from: ['client-1'],
+    match: [
+      { attribute: 'ip.dst', op: 'is', value: '10.0.2.1' },
+      { attribute: 'port.dst', op: 'is', value: '443' },
+    ],
+    functions: ['monitor'],
+    latency_us: 300,
+    throughput_bps: 2_000_000,
+  });
+  expect(parseRequests(JSON.stringify(table.requests))).toEqual(table);
+  expect(parseRequests(JSON.stringify({ requests: table.requests }))).toEqual(table);
+});
+
+it('says which request is wrong, and where', () => {
+  const wrong = parseRequests(EXAMPLE.replace('300,2000000', 'fast,2000000'));
+  expect(wrong).toMatchObject({ ok: false, problem: expect.stringContaining('Request 2, latency_us') });
+  expect(parseRequests('pool,from\na,b')).toMatchObject({
+    ok: false,
+    problem: expect.stringContaining('match is missing'),
+  });
+  expect(parseRequests('[{')).toMatchObject({ ok: false, problem: expect.stringContaining('no JSON') });
+});

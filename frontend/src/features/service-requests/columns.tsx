@@ -1,0 +1,138 @@
+import type { MeasuredRequest, ServicePool } from '@orrery/contract';
+import type { Column } from '../../shared/table/column.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
+import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
+import { type Status, StatusBadge } from '../../shared/ui/status-badge.js';
+import classes from './service-requests.module.css';
+
+const STATUS: Readonly<Record<MeasuredRequest['state'], Status>> = {
+  requested: 'working',
+  deploying: 'working',
+  active: 'healthy',
+  refused: 'degraded',
+  broken: 'failed',
+  released: 'idle',
+};
+
+function matchText(match: MeasuredRequest['match']): string {
+  const terms = match.map(({ attribute, op, value }) => `${op === 'is-not' ? 'not ' : ''}${attribute} ${value}`);
+  return terms.join(', ') || 'all';
+}
+
+export function wayText({ way }: Pick<MeasuredRequest, 'way'>): string {
+  return way ? way.stages.map(({ instance }) => instance).join(' → ') : '';
+}
+
+export function RequestState({ request: { state } }: { readonly request: Pick<MeasuredRequest, 'state'> }) {
+  return <StatusBadge state={state} status={STATUS[state]} lasting={state === 'refused' || state === 'released'} />;
+}
+
+export const REQUEST_COLUMNS: readonly Column<MeasuredRequest>[] = [
+  {
+    id: 'class',
+    title: 'Packets',
+    className: classes.wide,
+    value: ({ from, match }) => `${from.join(', ')}: ${matchText(match)}`,
+  },
+  { id: 'state', title: 'State', value: ({ state }) => state, cell: (request) => <RequestState request={request} /> },
+  {
+    id: 'way',
+    title: 'Way',
+    className: classes.wide,
+    value: (request) => wayText(request) || request.why,
+    cell: (request) => wayText(request) || <span className="muted">{request.why ?? '–'}</span>,
+  },
+  {
+    id: 'measured',
+    title: 'Latency',
+    hint: 'Medians of its instances and the links between them, over the last seconds',
+    number: true,
+    value: ({ measured }) => measured.latency_us,
+    cell: ({ measured }) => <MeasuredText quantity="us" value={measured.latency_us} />,
+  },
+  {
+    id: 'bound',
+    title: 'Bound',
+    number: true,
+    value: ({ latency_us }) => latency_us,
+    cell: ({ latency_us }) => <RateText quantity="us" value={latency_us} />,
+  },
+  {
+    id: 'rate',
+    title: 'Rate',
+    hint: 'Of its packets at the switches',
+    number: true,
+    value: ({ measured }) => measured.bps,
+    cell: ({ measured }) => <MeasuredText quantity="bps" value={measured.bps} />,
+  },
+  {
+    id: 'booked',
+    title: 'Booked',
+    number: true,
+    value: ({ throughput_bps }) => throughput_bps,
+    cell: ({ throughput_bps }) => <RateText quantity="bps" value={throughput_bps} />,
+  },
+  { id: 'pool', title: 'Pool', value: ({ pool }) => pool, hidden: true },
+  { id: 'by', title: 'By', value: ({ by }) => by, hidden: true },
+];
+
+export type InstanceRow = ServicePool['instances'][number] & { readonly pool: string };
+
+export const INSTANCE_COLUMNS: readonly Column<InstanceRow>[] = [
+  { id: 'instance', title: 'Instance', value: ({ id }) => id },
+  { id: 'pool', title: 'Pool', value: ({ pool }) => pool },
+  {
+    id: 'place',
+    title: 'Runs on',
+    value: ({ place, slot }) => (slot ? `${slot.board}, slot ${slot.slot}` : place),
+  },
+  {
+    id: 'usable',
+    title: 'State',
+    value: ({ usable }) => (usable ? 'usable' : 'not usable'),
+    cell: ({ usable, place }) => (
+      <StatusBadge
+        state={usable ? 'usable' : place === null ? 'deploying' : 'not usable'}
+        status={usable ? 'healthy' : place === null ? 'working' : 'failed'}
+      />
+    ),
+  },
+  {
+    id: 'latency',
+    title: 'Latency',
+    hint: 'Median of the last seconds, or what the model predicts',
+    number: true,
+    value: ({ latency_us }) => latency_us,
+    cell: ({ latency_us, measured }) => (
+      <>
+        <MeasuredText quantity="us" value={latency_us} />
+        {latency_us !== null && <span className={classes.below}>{measured ? 'measured' : 'predicted'}</span>}
+      </>
+    ),
+  },
+  {
+    id: 'booked',
+    title: 'Booked',
+    number: true,
+    value: ({ booked_bps }) => booked_bps,
+    cell: ({ booked_bps }) => (
+      <LastKnown word="">
+        <RateText quantity="bps" value={booked_bps} />
+      </LastKnown>
+    ),
+  },
+  {
+    id: 'rate',
+    title: 'Of',
+    number: true,
+    value: ({ rate_bps }) => rate_bps,
+    cell: ({ rate_bps }) => <RateText quantity="bps" value={rate_bps} />,
+  },
+  {
+    id: 'measured',
+    title: 'Carries',
+    number: true,
+    value: ({ measured_bps }) => measured_bps,
+    cell: ({ measured_bps }) => <MeasuredText quantity="bps" value={measured_bps} />,
+  },
+];

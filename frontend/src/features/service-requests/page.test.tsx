@@ -1,0 +1,151 @@
+import { MantineProvider } from '@mantine/core';
+import type { MeasuredRequest, ServicePool } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render, screen, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { createMemoryRouter, RouterProvider } from 'react-router';
+import { describe, expect, it, vi } from 'vitest';
+import { Component } from './page.js';
+
+const ACTIVE: MeasuredRequest = {
+  id: 'sr-1',
+  pool: 'pool',
+  from: ['client-1'],
+  match: [{ attribute: 'port.dst', op: 'is', value: 80 }],
+  functions: ['firewall'],
+  latency_us: 400,
+  throughput_bps: 2e6,
+  state: 'active',
+  way: {
+    number: 3,
+    stages: [
+      { instance: 'firewall-2', nf: 'firewall', place: 'server-1', transit_us: 8, processing_us: 90, measured: true },
+    ],
+    latency_us: 98,
+  },
+  why: null,
+  shortages: [],
+  nearest_us: null,
+  rejected: [
+    {
+      instance: 'firewall-1',
+      nf: 'firewall',
+      constraint: { constraint: 'throughput', needed: 2e6, available: 1e6, unit: 'bps', where: 'firewall-1' },
+    },
+  ],
+  operation_id: 'op-1',
+  by: 'admin',
+  created_ms: 1,
+  updated_ms: 1,
+  measured: { latency_us: 123, bps: 1.5e6 },
+};
+const REFUSED: MeasuredRequest = {
+  ...ACTIVE,
+  id: 'sr-2',
+  state: 'refused',
+  way: null,
+  why: 'The fastest way takes 98 µs, and the bound is 10 µs.',
+  nearest_us: 98,
+  rejected: [],
+  measured: { latency_us: null, bps: null },
+};
+const POOL: ServicePool = {
+  id: 'pool',
+  definition: {
+    name: 'pool',
+    title: 'Shared NFs',
+    hosts: ['client-1'],
+    nfs: [{ nf: 'firewall', config: {}, count: 1, rate_bps: 1e7 }],
+    packet_bytes: 800,
+    deploys: true,
+  },
+  chain_id: 'ch-1',
+  state: 'ready',
+  detail: null,
+  instances: [
+    {
+      id: 'firewall-2',
+      nf: 'firewall',
+      on: 'software',
+      slot: null,
+      way: 1,
+      rate_bps: 1e7,
+      place: 'server-1',
+      usable: true,
+      latency_us: 90,
+      measured: false,
+      booked_bps: 2e6,
+      measured_bps: null,
+    },
+  ],
+  requests: 1,
+  ways: 1,
+  created_ms: 1,
+};
+
+const lists: Record<string, readonly unknown[]> = {};
+vi.mock('../../shared/api/client.js', async (original) => ({
+  ...(await original<typeof import('../../shared/api/client.js')>()),
+  callFull: vi.fn(async (name: string) => ({ data: { items: lists[name] ?? [], total: 0 }, next: null })),
+  call: vi.fn(async () => ({ hosts: [] })),
+}));
+vi.mock('../../shared/api/session.js', async (original) => ({
+  ...(await original<typeof import('../../shared/api/session.js')>()),
+  useNeeds: () => null,
+}));
+vi.mock('../../shared/page/page-header.js', async (original) => ({
+  ...(await original<typeof import('../../shared/page/page-header.js')>()),
+  PageHeader: ({ description, actions }: { description: string; actions: React.ReactNode }) => (
+    <>
+      <p>{description}</p>
+      {actions}
+    </>
+  ),
+}));
+
+function show(at = '/service-requests') {
+  const router = createMemoryRouter([{ path: '/service-requests', Component }], { initialEntries: [at] });
+  render(
+    <MantineProvider env="test">
+      <QueryClientProvider client={new QueryClient()}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  return userEvent.setup();
+}
+
+describe('Service requests', () => {
+  it('asks for a pool first, and then for requests', async () => {
+    lists.listServiceRequests = [];
+    lists.listServicePools = [];
+    show();
+    expect(await screen.findByText('Deploy a pool of NFs first, which requests share.')).toBeTruthy();
+    expect(screen.getByRole('button', { name: 'New request' }).hasAttribute('disabled')).toBe(true);
+    expect(screen.getByRole('button', { name: 'New pool' }).hasAttribute('disabled')).toBe(false);
+  });
+
+  it('shows the way of a request, what it gets beside its bound, and why not another instance', async () => {
+    lists.listServiceRequests = [ACTIVE, REFUSED];
+    lists.listServicePools = [POOL];
+    const user = show();
+    const table = within(await screen.findByRole('table', { name: 'Service requests' }));
+    expect(table.getByText('123')).toBeTruthy();
+    expect(table.getAllByText('400')).toHaveLength(2);
+    expect(table.getByText(REFUSED.why!)).toBeTruthy();
+    await user.click(table.getAllByRole('button', { name: /port.dst 80/ })[0]!);
+    const detail = within(screen.getByRole('complementary', { name: 'Service request sr-1' }));
+    expect(within(detail.getByRole('list', { name: 'Stages' })).getByText('firewall-2')).toBeTruthy();
+    expect(detail.getByText('firewall-1', { selector: 'td' })).toBeTruthy();
+    expect(detail.getByRole('button', { name: 'Release' }).hasAttribute('disabled')).toBe(false);
+  });
+
+  it('says of a refused request how near it came', async () => {
+    lists.listServiceRequests = [REFUSED];
+    lists.listServicePools = [POOL];
+    show('/service-requests?request=sr-2');
+    const detail = within(await screen.findByRole('complementary', { name: 'Service request sr-2' }));
+    expect(detail.getByText(REFUSED.why!)).toBeTruthy();
+    expect(detail.queryByRole('button', { name: 'Release' })).toBeNull();
+  });
+});

@@ -1,0 +1,169 @@
+import { Button } from '@mantine/core';
+import { IconRouteSquare } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { call } from '../../shared/api/client.js';
+import { useInfrastructure, useServicePools, useServiceRequests } from '../../shared/api/queries.js';
+import { useNeeds } from '../../shared/api/session.js';
+import { countText } from '../../shared/format/number.js';
+import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { useTableAddress } from '../../shared/table/table-settings.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { WithDetail } from '../../shared/ui/detail-panel.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
+import { notifyError } from '../../shared/ui/notify.js';
+import { Reason } from '../../shared/ui/reason.js';
+import { EmptyState } from '../../shared/ui/states.js';
+import { useUrlParam } from '../../shared/ui/url-state.js';
+import { INSTANCE_COLUMNS, REQUEST_COLUMNS } from './columns.js';
+import { RequestDetail } from './request-detail.js';
+
+const BulkDialog = lazy(() => import('./bulk-dialog.js'));
+const PoolDialog = lazy(() => import('./pool-dialog.js'));
+const RequestDialog = lazy(() => import('./request-dialog.js'));
+
+export function Component() {
+  const query = useServiceRequests();
+  const pools = useServicePools();
+  const infrastructure = useInfrastructure();
+  const queries = useQueryClient();
+  const settings = useTableAddress();
+  const [selectedId, select] = useUrlParam('request');
+  const [open, setOpen] = useState<'request' | 'bulk' | 'pool' | null>(null);
+  const [mayRequest, mayDesign] = [useNeeds('operator'), useNeeds('designer')];
+  const remove = useMutation({
+    mutationFn: (id: string) => call('deleteServicePool', { params: { id } }),
+    onError: (error) => notifyError('The pool was not taken down', error),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['service-pools'] }),
+  });
+  const requests = query.data ?? [];
+  const [first] = pools.data ?? [];
+  const selected = requests.find(({ id }) => id === selectedId);
+  const active = requests.filter(({ state }) => state === 'active').length;
+  const broken = requests.filter(({ state }) => state === 'broken').length;
+  const instances = (pools.data ?? []).flatMap(({ id, instances: own }) => own.map((it) => ({ ...it, pool: id })));
+  const close = () => setOpen(null);
+  const noPool = first ? null : 'There is no pool yet';
+  return (
+    <WithDetail
+      detail={
+        selected && (
+          <RequestDetail
+            key={selected.id}
+            request={selected}
+            pool={pools.data?.find(({ id }) => id === selected.pool)}
+            onClose={() => select(null)}
+          />
+        )
+      }
+    >
+      <PageHeader
+        description={
+          requests.length === 0 ? (
+            'Ways through shared instances within a latency: chosen, enforced and measured.'
+          ) : (
+            <LastKnown word=" Stale.">
+              {`${countText(active)} active`}
+              {broken > 0 ? `, ${countText(broken)} broken: no other way is left.` : '.'}
+            </LastKnown>
+          )
+        }
+        actions={
+          <>
+            <Reason of={mayDesign}>
+              <Button variant="default" disabled={mayDesign !== null} onClick={() => setOpen('pool')}>
+                New pool
+              </Button>
+            </Reason>
+            <Reason of={mayRequest ?? noPool}>
+              <Button variant="default" disabled={(mayRequest ?? noPool) !== null} onClick={() => setOpen('bulk')}>
+                In bulk
+              </Button>
+            </Reason>
+            <Reason of={mayRequest ?? noPool}>
+              <Button disabled={(mayRequest ?? noPool) !== null} onClick={() => setOpen('request')}>
+                New request
+              </Button>
+            </Reason>
+          </>
+        }
+      />
+      <PageBody>
+        <Panel>
+          <DataTable
+            label="Service requests"
+            query={query}
+            settings={settings}
+            cards={620}
+            columns={REQUEST_COLUMNS}
+            rows={requests}
+            rowKey={({ id }) => id}
+            selectedKey={selectedId}
+            onSelect={({ id }) => select(id)}
+            empty={
+              <EmptyState icon={IconRouteSquare} title="No service requests">
+                {first
+                  ? 'Request a way through functions of a pool.'
+                  : 'Deploy a pool of NFs first, which requests share.'}
+              </EmptyState>
+            }
+          />
+        </Panel>
+        {pools.data?.map(({ id, definition, state, detail, requests: used }) => (
+          <Panel
+            key={id}
+            title={definition.title}
+            actions={
+              <Reason of={mayDesign ?? (used > 0 ? 'Requests use it' : null)}>
+                <ConfirmButton
+                  size="compact-xs"
+                  disabled={mayDesign !== null || used > 0}
+                  loading={remove.isPending && remove.variables === id}
+                  message="Its instances are removed."
+                  confirmLabel="Take down"
+                  onConfirm={() => remove.mutate(id)}
+                >
+                  Take down
+                </ConfirmButton>
+              </Reason>
+            }
+          >
+            {state !== 'ready' && (
+              <p role="status">
+                {state === 'deploying'
+                  ? 'It is being deployed.'
+                  : state === 'removing'
+                    ? 'It is being taken down.'
+                    : detail}
+              </p>
+            )}
+            <DataTable
+              label={`Instances of ${id}`}
+              query={pools}
+              cards={620}
+              columns={INSTANCE_COLUMNS}
+              rows={instances.filter(({ pool }) => pool === id)}
+              rowKey={(instance) => instance.id}
+              empty={<EmptyState title="No instances" />}
+            />
+          </Panel>
+        ))}
+      </PageBody>
+      <Suspense>
+        {open === 'bulk' && <BulkDialog onClose={close} />}
+        {open === 'pool' && <PoolDialog hosts={infrastructure.data?.hosts.map(({ id }) => id) ?? []} onClose={close} />}
+        {open === 'request' && first && (
+          <RequestDialog
+            pool={first}
+            onClose={close}
+            onSent={({ id }) => {
+              close();
+              select(id);
+            }}
+          />
+        )}
+      </Suspense>
+    </WithDetail>
+  );
+}

@@ -1,0 +1,136 @@
+import { Button } from '@mantine/core';
+import type { MeasuredRequest, RejectedInstance, ServicePool } from '@orrery/contract';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { call } from '../../shared/api/client.js';
+import { useNeeds } from '../../shared/api/session.js';
+import { constraintText } from '../../shared/plan/plan-text.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.js';
+import { notifyError } from '../../shared/ui/notify.js';
+import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
+import { Reason } from '../../shared/ui/reason.js';
+import { RequestState } from './columns.js';
+import classes from './service-requests.module.css';
+
+interface RequestDetailProps {
+  readonly request: MeasuredRequest;
+  readonly pool: ServicePool | undefined;
+  readonly onClose: () => void;
+}
+
+/** The way of a request with the latencies of its stages, or why it has none, and what spoke against other instances. */
+export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
+  const { id, state, way, why, latency_us, throughput_bps, measured, nearest_us, rejected, functions } = request;
+  const queries = useQueryClient();
+  const refusal = useNeeds('operator');
+  const release = useMutation({
+    mutationFn: () => call('deleteServiceRequest', { params: { id } }),
+    onError: (error) => notifyError('The request was not released', error),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['service-requests'] }),
+  });
+  const holds = ['requested', 'deploying', 'active', 'broken'].includes(state);
+  return (
+    <DetailPanel title={id} label={`Service request ${id}`} onClose={onClose}>
+      <Facts
+        items={[
+          ['State', <RequestState key="state" request={request} />],
+          ['Functions', functions.join(', ')],
+          ['Latency bound', <RateText key="bound" quantity="us" value={latency_us} inText />],
+          ['Measured', <MeasuredText key="measured" quantity="us" value={measured.latency_us} inText />],
+          ['Booked', <RateText key="booked" quantity="bps" value={throughput_bps} inText />],
+          ['Carried', <MeasuredText key="carried" quantity="bps" value={measured.bps} inText />],
+        ]}
+      />
+      {why !== null && (
+        <DetailSection title="Why">
+          <p>{why}</p>
+          {nearest_us !== null && state === 'refused' && (
+            <p>
+              The fastest way, without regard to what it lacks, takes{' '}
+              <RateText quantity="us" value={nearest_us} inText />.
+            </p>
+          )}
+        </DetailSection>
+      )}
+      {way && (
+        <DetailSection title={`Way w${way.number}`}>
+          <Way request={request} />
+          <p>
+            When it was chosen it took <RateText quantity="us" value={way.latency_us} inText />.{' '}
+            {pool && <Link to={`/topology?chain=${pool.chain_id}`}>Show the pool in the topology</Link>}
+          </p>
+        </DetailSection>
+      )}
+      {rejected.length > 0 && <Others rejected={rejected} />}
+      {holds && (
+        <Reason of={refusal}>
+          <ConfirmButton
+            disabled={refusal !== null}
+            loading={release.isPending}
+            message="What it has booked is free at once; its entries leave the switches with the next operation."
+            confirmLabel="Release"
+            onConfirm={() => release.mutate()}
+          >
+            Release
+          </ConfirmButton>
+        </Reason>
+      )}
+      {request.operation_id !== null && (
+        <Button
+          component={Link}
+          to={`/operations?operation=${request.operation_id}`}
+          variant="subtle"
+          size="compact-sm"
+        >
+          Open its operation
+        </Button>
+      )}
+    </DetailPanel>
+  );
+}
+
+/** Hosts, instances with their places, and the exit, from left to right. */
+function Way({ request: { from, way } }: Pick<RequestDetailProps, 'request'>) {
+  return (
+    <ol className={classes.way} aria-label="Stages">
+      <li className={classes.end}>{from.join(', ')}</li>
+      {way!.stages.map(({ instance, place, transit_us, processing_us, measured }) => (
+        <li key={instance} className={classes.stage}>
+          <strong>{instance}</strong>
+          <span className="muted">{place}</span>
+          <span>
+            + <RateText quantity="us" value={transit_us} inText /> on the way
+          </span>
+          <span>
+            + <RateText quantity="us" value={processing_us} inText /> {measured ? 'measured' : 'predicted'}
+          </span>
+        </li>
+      ))}
+      <li className={classes.end}>exit</li>
+    </ol>
+  );
+}
+
+function Others({ rejected }: { readonly rejected: readonly RejectedInstance[] }) {
+  return (
+    <DetailSection title="Why not the others">
+      <table className={classes.others}>
+        <thead>
+          <tr>
+            <th>Instance</th>
+            <th>What spoke against it</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rejected.map(({ instance, constraint }) => (
+            <tr key={instance}>
+              <td>{instance}</td>
+              <td>{constraintText(constraint)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </DetailSection>
+  );
+}

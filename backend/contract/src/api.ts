@@ -10,6 +10,7 @@ import { P4_PROGRAM_ROUTES } from './api-p4-programs.js';
 import { JoinToken, JoinTokenRequest, SessionInfo, TwinStatus, ValidationResult } from './api-resources.js';
 import { SCENARIO_ROUTES } from './api-scenarios.js';
 import { SERVICE_REQUEST_ROUTES } from './api-service-requests.js';
+import { SLO_ROUTES } from './api-slos.js';
 import { SWITCH_ROUTES } from './api-switches.js';
 import { WEBHOOK_ROUTES } from './api-webhooks.js';
 import { Chain, ChainDefinition, ChainVersion, PublishRequest } from './chain.js';
@@ -261,6 +262,7 @@ export const ROUTES = defineRoutes({
   ...LOOP_ROUTES,
   ...WEBHOOK_ROUTES,
   ...SERVICE_REQUEST_ROUTES,
+  ...SLO_ROUTES,
   ...SWITCH_ROUTES,
   ...P4_PROGRAM_ROUTES,
   ...DEPLOYMENT_ROUTES,

@@ -4,6 +4,7 @@ import { Id, Name, Origin, TimestampMs } from './common.js';
 import { Target } from './node-spec.js';
 import { PredictionBand } from './prediction-band.js';
 import { sampleKey } from './sample-keys.js';
+import { SloBudget } from './slos.js';
 
 /** Counts by log-linear bucket of nanoseconds, `[bucket, count]`, ascending; bounds in `histogram.ts`. */
 export const SparseHistogram = z.array(z.tuple([z.int().min(0).max(1023), z.int().min(1)])).max(1024);
@@ -145,6 +146,13 @@ export const SloStatus = z.strictObject({
     .nullable()
     .describe('latency: what should be measured; throughput: the rate at which the first resource saturates'),
   band: PredictionBand.nullable().describe('around `predicted`; null: a throughput'),
+  error: z
+    .number()
+    .nullable()
+    .describe(
+      'measured / predicted - 1; null where they cannot be compared: a predicted throughput is what could be carried',
+    ),
+  budget: SloBudget.nullable().describe('null: its seconds are not counted yet'),
   offered: z
     .number()
     .nullable()

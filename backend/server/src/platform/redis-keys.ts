@@ -71,6 +71,12 @@ export const KEYS = {
   /** durable collections of service pools and of the requests that use them (service-requests/stored.ts). */
   servicePools: `${project}:service-pools`,
   serviceRequests: `${project}:service-requests`,
+  /** durable collection of objectives whose seconds are counted (slos/ledger). */
+  sloLedgers: `${project}:slo-ledgers`,
+  /** hash of one objective: what is known of its seconds, by ten minutes and by day (slos/ledger/stored-history.ts). */
+  sloHistory: (chainId: string, sloId: string) => `${project}:slo-history:${chainId}:${sloId}`,
+  /** durable collection of SloAlert. */
+  sloAlerts: `${project}:slo-alerts`,
   /** durable collection of Lease, by claim and resource. */
   leases: `${project}:leases`,
   /** durable collections of webhooks and of how far each has sent the event log (webhooks/stored.ts). */

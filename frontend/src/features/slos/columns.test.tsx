@@ -16,6 +16,8 @@ const slo = (chain_id: string): SloStatus => ({
   measured: 58_000,
   predicted: 203,
   band: null,
+  error: null,
+  budget: null,
   offered: null,
   carried: null,
   unit: 'us',

@@ -14,6 +14,8 @@ const slo = (rest: Partial<SloStatus>): SloStatus => ({
   measured: 500,
   predicted: 400,
   band: null,
+  error: null,
+  budget: null,
   offered: null,
   carried: null,
   unit: 'us',

@@ -63,6 +63,19 @@ it('a chain that loses every packet is degraded, and its objectives are violated
   await until('it is degraded', async () => (await deployment()).state === 'degraded');
   await until('its objective is violated', async () => (await objective())?.state === 'violated');
   expect(await objective()).toMatchObject({ measured: null });
+  const alerts = async () => (await server.api.call('listSloAlerts', { query: { chain_id } })).items;
+  await until('its budget burns too fast', async () => (await alerts()).length > 0);
+  expect(await alerts()).toMatchObject([
+    {
+      rule: { long_s: 60, short_s: 10 },
+      state: 'open',
+      cause: { kind: 'operation', id },
+      place: { nf: null, what: expect.stringMatching(/^no packet from the switch arrives at/) },
+    },
+  ]);
+  const { budget } = (await objective())!;
+  expect(budget).toMatchObject({ goal: 0.99, period_s: 2_592_000 });
+  expect(budget!.good_s + budget!.bad_s).toBeGreaterThan(9);
   const { items } = await server.api.call('listEvents', { query: { subject: chain_id, type: 'deployment.degraded' } });
   expect(items.map(({ message }) => message)).toEqual([
     expect.stringMatching(/^no packet from the switch arrives at a\.monitor\.0 \(server-\d\)$/),

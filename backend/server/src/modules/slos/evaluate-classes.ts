@@ -2,7 +2,7 @@ import type { Plan, SloStatus } from '@orrery/contract';
 import { type ClassMeter, pairsOf } from './class-meter.js';
 import type { ClassObjective } from './class-tasks.js';
 import type { ClassWay, Count, Point } from './class-ways.js';
-import { type SloContext, WINDOW_S } from './evaluate.js';
+import { type SloContext, signedError, WINDOW_S } from './evaluate.js';
 
 /** A measured ratio is met within this share of its target: caches and batches are not in the plan. */
 export const RATIO_TOLERANCE = 0.1;
@@ -53,6 +53,8 @@ export function evaluateClassSlo(objective: ClassObjective, context: ClassContex
     measured,
     predicted: slo.kind === 'priority' ? null : predicted,
     band: null,
+    error: slo.kind === 'priority' ? null : signedError(measured, predicted),
+    budget: null,
     offered: null,
     carried: null,
     unit: slo.kind === 'priority' ? 'share' : 'ratio',

@@ -59,6 +59,8 @@ export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
     measured,
     predicted: context.prediction?.predicted ?? null,
     band: context.prediction?.band ?? null,
+    error: slo.kind === 'latency' ? signedError(measured, context.prediction?.predicted ?? null) : null,
+    budget: null,
     offered: carriage?.offered_bps ?? null,
     carried: blackout && carriage ? 0 : (carriage?.share ?? null),
     unit,
@@ -67,6 +69,11 @@ export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
     origin: window?.origin ?? context.origin,
     t_ms: context.nowMs,
   };
+}
+
+/** How much more than predicted was measured, as a share of the prediction; null where nothing can be compared. */
+export function signedError(measured: number | null, predicted: number | null): number | null {
+  return measured === null || predicted === null || predicted === 0 ? null : measured / predicted - 1;
 }
 
 /** Seconds over which the objective is measured. */

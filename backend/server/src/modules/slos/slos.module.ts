@@ -1,15 +1,24 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
-import type { RouteInput } from '@orrery/contract';
+import type { RouteInput, SessionInfo, SloAlert, SloHistory } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
-import { Input, Route } from '../../platform/route.js';
+import { notFound } from '../../platform/problem.js';
+import { Caller, Input, Route } from '../../platform/route.js';
 import { SLO_BOARD, type SloBoard } from '../../ports/telemetry.js';
+import { SloAlerts } from './alerts/slo-alerts.js';
+import { historyOf } from './ledger/history-view.js';
+import { LedgerKeeper } from './ledger/ledger-keeper.js';
+import { SloLedgers } from './ledger/slo-ledgers.js';
 import { RunningPredictions } from './running-predictions.js';
 import { idOf, SlosService } from './slos.service.js';
 
 @Controller()
 class SlosController {
-  constructor(@Inject(SLO_BOARD) private readonly board: SloBoard) {}
+  constructor(
+    @Inject(SLO_BOARD) private readonly board: SloBoard,
+    @Inject(SloLedgers) private readonly ledgers: SloLedgers,
+    @Inject(SloAlerts) private readonly alerts: SloAlerts,
+  ) {}
 
   @Route('listSlos')
   list(@Input() { query }: RouteInput<'listSlos'>, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -21,12 +30,48 @@ class SlosController {
       );
     return pageOf(chosen, query, idOf, reply);
   }
+
+  @Route('getSloHistory')
+  history(@Input() { params, query }: RouteInput<'getSloHistory'>): SloHistory {
+    const ledger = this.ledgers.find(params.chain_id, params.slo_id);
+    if (!ledger) throw notFound('objective with a history', `${params.chain_id}/${params.slo_id}`);
+    return historyOf(ledger, query, Date.now());
+  }
+
+  @Route('listSloAlerts')
+  listAlerts(@Input() { query }: RouteInput<'listSloAlerts'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const { chain_id, slo_id, state } = query;
+    const chosen = this.alerts
+      .all()
+      .filter(
+        (alert) =>
+          (!chain_id || alert.chain_id === chain_id) &&
+          (!slo_id || alert.slo_id === slo_id) &&
+          (!state || alert.state === state),
+      );
+    return pageOf(chosen, query, ({ id }) => id, reply);
+  }
+
+  @Route('acknowledgeSloAlert')
+  acknowledge(
+    @Input() { params, body }: RouteInput<'acknowledgeSloAlert'>,
+    @Caller() caller: SessionInfo,
+  ): Promise<SloAlert> {
+    return this.alerts.acknowledge(params.id, body.note, caller.name);
+  }
 }
 
 @Global()
 @Module({
   controllers: [SlosController],
-  providers: [RunningPredictions, SlosService, { provide: SLO_BOARD, useExisting: SlosService }],
+  providers: [
+    RunningPredictions,
+    SloLedgers,
+    SloAlerts,
+    LedgerKeeper,
+    SlosService,
+    { provide: SLO_BOARD, useExisting: SlosService },
+  ],
   exports: [SLO_BOARD],
 })
 export class SlosModule {}

@@ -10,6 +10,8 @@ import type { NodeFleet } from '../../ports/node-fleet.js';
 import type { Telemetry } from '../../ports/telemetry.js';
 import { FakeClock } from '../../testing/fake-clock.js';
 import { monitorChain } from '../../testing/fixtures.js';
+import type { SloAlerts } from './alerts/slo-alerts.js';
+import type { SloLedgers } from './ledger/slo-ledgers.js';
 import type { RunningPredictions } from './running-predictions.js';
 import { SlosService } from './slos.service.js';
 
@@ -36,6 +38,8 @@ it('shows every objective as out of date while its loop is paused', async () => 
     { append: () => undefined } as unknown as EventLog,
     { of: () => [] } as unknown as RunningPredictions,
     { current: { infrastructure: { servers: [] } } } as unknown as InfrastructureStore,
+    { account: (all: SloStatus[]) => all, all: () => [], interrupt: () => undefined } as unknown as SloLedgers,
+    { judge: () => undefined } as unknown as SloAlerts,
   );
   const told: SloStatus['state'][] = [];
   slos.onChange(([status]) => void told.push(status!.state));

@@ -10,10 +10,12 @@ import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { type SloBoard, TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { SloAlerts } from './alerts/slo-alerts.js';
 import { ClassMeter } from './class-meter.js';
 import { type ClassObjective, classObjectives } from './class-tasks.js';
 import { evaluateSlo, WINDOW_S, windowOf } from './evaluate.js';
 import { evaluateClassSlo } from './evaluate-classes.js';
+import { SloLedgers } from './ledger/slo-ledgers.js';
 import { RunningPredictions } from './running-predictions.js';
 
 const DEADLINE_MS = 10_000;
@@ -40,13 +42,16 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(RunningPredictions) private readonly predictions: RunningPredictions,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(SloLedgers) private readonly ledgers: SloLedgers,
+    @Inject(SloAlerts) private readonly alerts: SloAlerts,
   ) {
     const { sloPeriodMs, sloWarmUpMs } = config.timing;
     this.warmUpMs = sloWarmUpMs;
     this.loop = loops.add({
       id: 'slo',
       title: 'SLO evaluation',
-      purpose: 'Compares measurements of deployed chains with their objectives.',
+      purpose:
+        'Compares measurements of deployed chains with their objectives, and tells when their budgets burn too fast.',
       tickMs: sloPeriodMs,
       backoff: { firstMs: sloPeriodMs, mostMs: 10_000 },
       deadlineMs: DEADLINE_MS,
@@ -78,13 +83,17 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   /** Nothing is evaluated while the loop is paused. */
   private expire(): void {
     this.statuses = this.statuses.map((status) => ({ ...status, state: 'stale' }));
+    this.ledgers.interrupt();
     this.tell();
   }
 
   private evaluate(run: LoopRun, nowMs: number): undefined {
     if (this.loop.status().paused) return;
     const before = new Map(this.statuses.map((status) => [idOf(status), status]));
-    this.statuses = this.current(nowMs);
+    const definitions = new Map(this.view.plan?.chains.map(({ chain_id, definition }) => [chain_id, definition]));
+    const monotonicMs = performance.now();
+    this.statuses = this.ledgers.account(this.current(nowMs), (id) => definitions.get(id), monotonicMs);
+    this.alerts.judge(this.ledgers.all(), run.decide, nowMs, monotonicMs);
     for (const status of this.statuses) this.tellChange(before.get(idOf(status)), status, run);
     if (this.statuses.length > 0 || before.size > 0) this.tell();
   }

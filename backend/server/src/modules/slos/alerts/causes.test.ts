@@ -1,0 +1,104 @@
+import { Event, type EventDraft } from '@orrery/contract';
+import { describe, expect, it } from 'vitest';
+import { causeOf } from './causes.js';
+import { whereFuller, whereSlower } from './places.js';
+
+const BEGAN_MS = 1_700_000_000_000;
+const site = { chainId: 'ch-1', parts: new Set(['server-1', 'link-1', 'board-1', 'leaf-1', 'c.ids.0']) };
+
+let count = 0;
+function at(secondsBefore: number, draft: EventDraft) {
+  const t_ms = BEGAN_MS - 1000 * secondsBefore;
+  const head = { id: `${t_ms}-${count++}`, t_ms, project: 'default', severity: 'info', actor: 'server' };
+  return Event.parse({ ...head, ...draft });
+}
+const fault = (target: string): EventDraft => ({
+  type: 'fault.injected',
+  subject: 'fault-1',
+  message: `link-down at ${target}`,
+  data: { fault_id: 'fault-1', kind: 'link-down', target },
+});
+const linkDown: EventDraft = { type: 'link.down', subject: 'link-1', message: 'link-1 is down', data: {} };
+const operation = (chain_id: string): EventDraft => ({
+  type: 'operation.started',
+  subject: 'op-1',
+  message: 'Deployment of Web',
+  data: { chain_id, plan_id: 'pn-1', chains: [chain_id] },
+});
+const ended = (subject: string, node: string): EventDraft => ({
+  type: 'instance.ended',
+  subject,
+  message: `${subject} ended`,
+  data: { node, how: 'killed' },
+});
+
+describe('the cause of a violation', () => {
+  it('is what was done on purpose, rather than what it made fail', () => {
+    const events = [at(2, fault('link-1')), at(1.5, linkDown), at(110, operation('ch-1'))];
+    expect(causeOf(events, site, BEGAN_MS, { nf: 'ids', lost_pps: 5 })).toMatchObject({
+      kind: 'fault',
+      id: 'fault-1',
+      what: 'link-down at link-1',
+      event_id: events[0]!.id,
+    });
+    expect(causeOf([at(1.5, linkDown)], site, BEGAN_MS, null)).toMatchObject({ kind: 'failure', id: 'link-1' });
+  });
+
+  it('is close in time: the last change before the violation, not an earlier one', () => {
+    const events = [at(100, fault('link-1')), at(3, operation('ch-1'))];
+    expect(causeOf(events, site, BEGAN_MS, null)).toMatchObject({ kind: 'operation', id: 'op-1' });
+    // A violation is seen in a bucket of ten seconds.
+    expect(causeOf([at(-9, operation('ch-1'))], site, BEGAN_MS, null)).toMatchObject({ id: 'op-1' });
+  });
+
+  it('concerns the chain', () => {
+    const others = [at(1, fault('link-9')), at(1, operation('ch-2')), at(1, ended('d.ids.0', 'server-1'))];
+    expect(causeOf(others, site, BEGAN_MS, null)).toBeNull();
+    expect(causeOf([...others, at(20, ended('c.ids.0', 'server-1'))], site, BEGAN_MS, null)).toMatchObject({
+      kind: 'failure',
+      id: 'c.ids.0',
+    });
+  });
+
+  it('is not found where nothing changed: neither long before nor after', () => {
+    expect(causeOf([at(121, fault('link-1')), at(-11, fault('link-1'))], site, BEGAN_MS, null)).toBeNull();
+    expect(causeOf([], site, BEGAN_MS, null)).toBeNull();
+  });
+
+  it('is a full queue where nothing better explains it', () => {
+    const overload = { nf: 'ids', lost_pps: 420 };
+    expect(causeOf([at(119, operation('ch-1'))], site, BEGAN_MS, overload)).toMatchObject({
+      kind: 'overload',
+      id: 'ids',
+      event_id: null,
+      what: 'The queue of ids is full: 420 packets/s have no room',
+    });
+  });
+});
+
+describe('the place of a violation', () => {
+  const nf = (name: string, before: number | null, since: number | null) => ({ nf: name, before, since });
+
+  it('is the NF that grew most, where the NFs explain the growth of the chain', () => {
+    const nfs = [nf('fw', 10, 12), nf('ids', 40, 900)];
+    expect(whereSlower({ before: 60, since: 920 }, nfs)).toEqual({ nf: 'ids', what: 'ids: 900 µs, 40.0 µs before' });
+  });
+
+  it('is between NFs where they do not', () => {
+    const nfs = [nf('fw', 10, 12), nf('ids', 40, 41)];
+    expect(whereSlower({ before: 60, since: 5060 }, nfs)).toMatchObject({
+      nf: null,
+      what: expect.stringMatching(/^Between NFs/),
+    });
+  });
+
+  it('is unknown where nothing grew or was measured', () => {
+    expect(whereSlower({ before: null, since: 900 }, [nf('ids', null, 40)])).toBeNull();
+    expect(whereSlower({ before: 60, since: 60.5 }, [nf('ids', 40, 40.2)])).toBeNull();
+    expect(whereFuller([nf('ids', 40, 40), nf('fw', null, 0)])).toBeNull();
+  });
+
+  it('is the NF whose queue has less room than before', () => {
+    expect(whereFuller([nf('ids', 0, 40), nf('fw', null, 90)])).toMatchObject({ nf: 'fw', lost_pps: 90 });
+  });
+});

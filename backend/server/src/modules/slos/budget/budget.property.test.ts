@@ -1,0 +1,146 @@
+import type { AlertRule } from '@orrery/contract';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { AlertState, burning } from './alert-rules.js';
+import { budgetOf, burnRate } from './budget.js';
+import { SecondsHistory, type Verdict } from './seconds-history.js';
+
+const EPOCH_S = 1_700_000_000;
+
+/** Every second, in order; index 0 is the one that ends at `EPOCH_S + 1`. */
+const seconds = fc
+  .array(
+    fc.record({
+      verdict: fc.constantFrom<Verdict>('good', 'bad', 'unknown'),
+      length: fc.integer({ min: 1, max: 900 }),
+      measured: fc.option(fc.integer({ min: 1, max: 1000 }), { nil: null }),
+    }),
+    { minLength: 1, maxLength: 25 },
+  )
+  .map((runs) => runs.flatMap(({ length, ...each }) => Array.from({ length }, () => each)));
+
+type Seconds = { readonly verdict: Verdict; readonly measured: number | null }[];
+
+const after = (n: number) => 1000 * (EPOCH_S + n);
+
+function recorded(all: Seconds, period_s: number): SecondsHistory {
+  const history = new SecondsHistory(period_s, (a, b) => a > b);
+  all.forEach(({ verdict, measured }, n) => {
+    history.record(verdict, 1, measured, after(n + 1));
+  });
+  return history;
+}
+
+/** Of seconds that begin in a bucket of this length which overlaps the last `windowS`, counted one by one. */
+function counted(all: Seconds, windowS: number, bucketS: number) {
+  const now = EPOCH_S + all.length;
+  const first = Math.floor((now - windowS) / bucketS) * bucketS;
+  const those = all.filter((_, n) => EPOCH_S + n >= first);
+  const of = (verdict: Verdict) => those.filter((each) => each.verdict === verdict).length;
+  return { good_s: of('good'), bad_s: of('bad') };
+}
+
+const near = ({ good_s, bad_s }: { good_s: number; bad_s: number }) => ({
+  good_s: expect.closeTo(good_s, 6),
+  bad_s: expect.closeTo(bad_s, 6),
+});
+
+it('counts the seconds of every window and of the period as somebody who keeps each of them', () => {
+  fc.assert(
+    fc.property(
+      seconds,
+      fc.constantFrom(10, 60, 300, 3600, 21_600),
+      fc.constantFrom(3600, 7200, 86_400),
+      (all, windowS, period_s) => {
+        const history = recorded(all as Seconds, period_s);
+        const nowMs = after(all.length);
+        expect(history.over(windowS, nowMs)).toEqual(near(counted(all as Seconds, windowS, 10)));
+        const whole = counted(all as Seconds, period_s, 300);
+        expect(history.overPeriod(nowMs)).toEqual(near(whole));
+        const goal = 0.9;
+        const budget = budgetOf(history, { goal, period_s, since_ms: after(0) }, nowMs);
+        const allowed_s = 0.1 * period_s;
+        expect(budget.left_s).toBeCloseTo(allowed_s - whole.bad_s, 6);
+        expect(budget.left_share).toBeCloseTo(1 - whole.bad_s / allowed_s, 9);
+        expect(budget.compliance).toEqual(
+          whole.good_s + whole.bad_s > 0 ? expect.closeTo(whole.good_s / (whole.good_s + whole.bad_s), 9) : null,
+        );
+        if (all.length <= period_s)
+          expect(budget.unknown_s).toBeCloseTo(all.filter(({ verdict }) => verdict === 'unknown').length, 6);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+it('fires and resolves an alert as somebody who keeps each second, and never twice without an end', () => {
+  const rule: AlertRule = { long_s: 600, short_s: 60, burn: 5, severity: 'warning' };
+  const goal = 0.95;
+  let fired = 0;
+  fc.assert(
+    fc.property(seconds, (given) => {
+      const all = given as Seconds;
+      const history = new SecondsHistory(86_400, (a, b) => a > b);
+      const state = new AlertState(rule, false);
+      let isOpen = false;
+      let calm = 0;
+      for (let n = 0; n < Math.min(all.length, 3000); n++) {
+        const { verdict, measured } = all[n]!;
+        history.record(verdict, 1, measured, after(n + 1));
+        const change = state.take(
+          burning(rule, goal, (s) => history.over(s, after(n + 1))),
+          1000 * n,
+        );
+        if (n % 7 !== 0 && change === null) continue;
+        const past = all.slice(0, n + 1);
+        const [long, short] = [counted(past, rule.long_s, 10), counted(past, rule.short_s, 10)];
+        const rate = (judged: typeof long) => burnRate(judged, goal) ?? 0;
+        const exceeds = rate(long) >= rule.burn && rate(short) >= rule.burn && long.good_s + long.bad_s >= rule.short_s;
+        if (change === 'fires') {
+          expect([isOpen, exceeds]).toEqual([false, true]);
+          isOpen = true;
+          calm = n;
+          fired++;
+        } else if (change === 'resolves') {
+          expect(isOpen).toBe(true);
+          expect(rate(short)).toBeLessThan(rule.burn);
+          expect(n - calm).toBeGreaterThanOrEqual(rule.short_s);
+          isOpen = false;
+        } else if (!isOpen) expect(exceeds).toBe(false);
+        if (isOpen && (rate(short) >= rule.burn || (short.good_s + short.bad_s === 0 && long.bad_s > 0))) calm = n;
+      }
+    }),
+    { numRuns: 40 },
+  );
+  expect(fired).toBeGreaterThan(5);
+});
+
+it('takes a gap, a clock that goes back and more seconds than there are for what they are', () => {
+  const history = new SecondsHistory(3600, (a, b) => a > b);
+  history.record('bad', 1, 5, after(1));
+  history.record('good', 1, 7, after(100));
+  expect(history.over(3600, after(100))).toEqual(near({ good_s: 1, bad_s: 1 }));
+  history.record('good', 1, 7, after(50));
+  expect(history.over(3600, after(100)).good_s + history.over(3600, after(100)).bad_s).toBeLessThanOrEqual(3);
+  for (let n = 0; n < 100; n++) history.record('bad', 1, null, after(200));
+  expect(history.over(3600, after(200)).bad_s).toBeLessThanOrEqual(21);
+  expect(history.overPeriod(after(200 + 2 * 3600))).toEqual({
+    good_s: expect.closeTo(0, 6),
+    bad_s: expect.closeTo(0, 6),
+  });
+});
+
+it('says when the last violation began, over short pauses', () => {
+  const verdicts: [Verdict, number][] = [
+    ['bad', 20],
+    ['good', 600],
+    ['bad', 10],
+    ['good', 20],
+    ['bad', 30],
+    ['good', 90],
+  ];
+  const all = verdicts.flatMap(([verdict, length]) => Array.from({ length }, () => ({ verdict, measured: null })));
+  expect(recorded(all, 3600).violatedSinceMs()).toBe(after(620));
+  expect(recorded(all.slice(620), 3600).violatedSinceMs()).toBe(after(0));
+  expect(new SecondsHistory(3600, () => false).violatedSinceMs()).toBeNull();
+});

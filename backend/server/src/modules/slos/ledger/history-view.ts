@@ -1,0 +1,67 @@
+import { SLO_HISTORY_POINTS, type SloHistory } from '@orrery/contract';
+import { ProblemError } from '../../../platform/problem.js';
+import type { Bucket } from '../budget/bucket-ring.js';
+import { burnRate } from '../budget/budget.js';
+import { COARSE_S, FINE_KEPT_S, FINE_S } from '../budget/seconds-history.js';
+import type { Ledger } from './slo-ledgers.js';
+
+interface HistoryQuery {
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly step?: number | undefined;
+}
+
+const HOUR_MS = 3_600_000;
+/** Where no step is asked for. */
+const USUAL_POINTS = 360;
+const STEPS_S = [FINE_S, 60, COARSE_S, 1800, 3600, 6 * 3600, 86_400] as const;
+
+/** Steps begin at whole multiples of their length. Throws 400 that names the parameter. */
+export function historyOf({ record, history }: Ledger, query: HistoryQuery, nowMs: number): SloHistory {
+  const toMs = Math.min(query.to ?? nowMs, nowMs);
+  const fromMs = query.from ?? Math.max(0, toMs - HOUR_MS);
+  if (fromMs > toMs) throw bad('from', 'is after "to"');
+  const isRecent = fromMs >= nowMs - 1000 * FINE_KEPT_S;
+  const spanS = (toMs - fromMs) / 1000;
+  const least = isRecent ? FINE_S : COARSE_S;
+  const usual = STEPS_S.find((each) => each >= least && spanS / each <= USUAL_POINTS) ?? 86_400;
+  const step_s = query.step ?? usual;
+  if (!isRecent && step_s % COARSE_S !== 0)
+    throw bad('step', `must be a multiple of ${COARSE_S} for a time before the last six hours`);
+  if (spanS / step_s > SLO_HISTORY_POINTS)
+    throw bad(
+      'step',
+      `must be at least ${Math.ceil(spanS / SLO_HISTORY_POINTS)} s: an answer has ${SLO_HISTORY_POINTS} points at most`,
+    );
+  const ring = isRecent && step_s % COARSE_S !== 0 ? history.fine : history.coarse;
+  const { goal, period_s, since_ms, chain_id, slo_id } = record;
+  const allowed_s = (1 - goal) * period_s;
+  const stepMs = 1000 * step_s;
+  const first = Math.floor(fromMs / stepMs) * stepMs;
+  let bad_s = history.coarse.sum(0, history.coarse.slotOf(first) - 1).bad_s;
+  if (ring === history.fine)
+    bad_s += history.fine.sum((history.coarse.slotOf(first) * COARSE_S) / FINE_S, history.fine.slotOf(first) - 1).bad_s;
+  const points: SloHistory['points'] = [];
+  for (let t_ms = first; t_ms < toMs; t_ms += stepMs) {
+    const slots = Array.from({ length: step_s / ring.lengthS }, (_, n) => ring.bucket(ring.slotOf(t_ms) + n));
+    const known = slots.flatMap((bucket) => bucket ?? []);
+    const sum = history.sumOf(0, known satisfies Bucket[]);
+    const countedS = Math.max(0, Math.min(t_ms + stepMs, nowMs) - Math.max(t_ms, since_ms)) / 1000;
+    bad_s += sum.bad_s;
+    points.push({
+      t_ms,
+      good_s: sum.good_s,
+      bad_s: sum.bad_s,
+      unknown_s: Math.max(0, countedS - sum.good_s - sum.bad_s),
+      mean: sum.mean,
+      worst: sum.worst,
+      burn: burnRate(sum, goal),
+      left_share: 1 - bad_s / allowed_s,
+    });
+  }
+  return { chain_id, slo_id, goal, period_s, since_ms, step_s, points };
+}
+
+function bad(parameter: string, detail: string): ProblemError {
+  return new ProblemError(400, `The parameter "${parameter}" ${detail}.`, [{ pointer: `/${parameter}`, detail }]);
+}

@@ -1,0 +1,238 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { type ChainDefinition, type SloStatus, TimestampMs } from '@orrery/contract';
+import { z } from 'zod';
+import { COLLECTIONS, type Collections } from '../../../platform/durable-collection/collections.js';
+import type { DurableCollection } from '../../../platform/durable-collection/durable-collection.js';
+import { LOG, type Log } from '../../../platform/log.js';
+import { STORE, type Store } from '../../../platform/redis.js';
+import { KEYS } from '../../../platform/redis-keys.js';
+import { EVENT_LOG, type EventLog } from '../../../ports/event-log.js';
+import { budgetOf } from '../budget/budget.js';
+import { COARSE_S, FINE_S, SecondsHistory, type Verdict } from '../budget/seconds-history.js';
+import { type ObjectiveTerms, termsOf, worseOf } from './objective-terms.js';
+import { encodeField, fieldOf, hasPassed, restore } from './stored-history.js';
+
+/** An objective whose seconds are counted. */
+const LedgerRecord = z.strictObject({
+  chain_id: z.string(),
+  slo_id: z.string(),
+  kind: z.string().max(40),
+  target: z.number(),
+  judged_by: z.string().max(2000),
+  goal: z.number(),
+  period_s: z.int().min(COARSE_S),
+  since_ms: TimestampMs,
+});
+export type LedgerRecord = z.infer<typeof LedgerRecord>;
+
+/** Further objectives have no budget. */
+const MOST_LEDGERS = 2000;
+/** A later verdict does not stand for the time before. */
+const LONGEST_TICK_S = 2;
+
+export interface Ledger {
+  readonly record: LedgerRecord;
+  readonly history: SecondsHistory;
+  /** Null: the objective is not judged now. */
+  readonly status: SloStatus | null;
+}
+
+interface Open extends Ledger {
+  status: SloStatus | null;
+  /** Fields in the store, and those that have changed since. */
+  readonly fields: Set<string>;
+  readonly changed: Set<string>;
+}
+
+export const ledgerId = ({ chain_id, slo_id }: Pick<LedgerRecord, 'chain_id' | 'slo_id'>) => `${chain_id} ${slo_id}`;
+
+const VERDICTS: Readonly<Record<SloStatus['state'], Verdict>> = {
+  met: 'good',
+  violated: 'bad',
+  'no-data': 'unknown',
+  'warming-up': 'unknown',
+  stale: 'unknown',
+};
+
+/** Counts the seconds of every objective of the deployed chains, in memory and, ten seconds later at most, in the store. */
+@Injectable()
+export class SloLedgers implements OnModuleInit {
+  private readonly records: DurableCollection<LedgerRecord>;
+  private readonly open = new Map<string, Open>();
+  private readonly beginning = new Set<string>();
+  private lastTickMs: number | null = null;
+
+  constructor(
+    @Inject(COLLECTIONS) private readonly collections: Collections,
+    @Inject(STORE) private readonly store: Store,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(LOG) private readonly log: Log,
+  ) {
+    this.records = collections.open<LedgerRecord>({
+      key: KEYS.sloLedgers,
+      noun: 'objective with a budget',
+      schema: LedgerRecord,
+      version: 1,
+      idOf: ledgerId,
+      bound: { most: MOST_LEDGERS, policy: 'refuse' },
+    });
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.records.load();
+    for (const record of this.records.all()) {
+      const stored = await this.store.redis.hgetall(KEYS.sloHistory(record.chain_id, record.slo_id));
+      this.open.set(ledgerId(record), this.opened(record, stored));
+    }
+  }
+
+  all(): readonly Ledger[] {
+    return [...this.open.values()];
+  }
+
+  find(chainId: string, sloId: string): Ledger | undefined {
+    return this.open.get(ledgerId({ chain_id: chainId, slo_id: sloId }));
+  }
+
+  /** Ids of the chains whose objectives have ledgers. */
+  chains(): ReadonlySet<string> {
+    return new Set(this.records.all().map(({ chain_id }) => chain_id));
+  }
+
+  /** Counts the time since the last call for each objective; returns the statuses with their budgets. `nowMs`: monotonic. */
+  account(
+    statuses: readonly SloStatus[],
+    definitionOf: (chainId: string) => ChainDefinition | undefined,
+    nowMs: number,
+  ): SloStatus[] {
+    const seconds = this.lastTickMs === null ? 0 : Math.min(LONGEST_TICK_S, (nowMs - this.lastTickMs) / 1000);
+    this.lastTickMs = nowMs;
+    for (const ledger of this.open.values()) ledger.status = null;
+    return statuses.map((status) => {
+      const terms = termsOf(definitionOf(status.chain_id) ?? { slos: [], class_slos: [] }, status.slo_id);
+      const ledger = this.open.get(ledgerId(status));
+      if (!terms) return status;
+      if (!ledger || !isAsRecorded(ledger.record, terms)) {
+        this.begin(status, terms);
+        return status;
+      }
+      ledger.history.record(VERDICTS[status.state], seconds, status.measured, status.t_ms);
+      this.mark(ledger);
+      const budget = budgetOf(ledger.history, ledger.record, status.t_ms);
+      const judged = { ...status, budget };
+      ledger.status = judged;
+      return judged;
+    });
+  }
+
+  /** Time passes of which nobody will say anything. */
+  interrupt(): void {
+    this.lastTickMs = null;
+  }
+
+  /** Stores what has changed, in one transaction, and removes what is too old. */
+  async flush(nowMs: number): Promise<void> {
+    const writes = [...this.open.values()].flatMap((ledger) => {
+      const gone = [...ledger.fields].filter((field) => hasPassed(ledger.history, field, nowMs));
+      const changed = [...ledger.changed];
+      return changed.length + gone.length > 0 ? [{ ledger, gone, changed }] : [];
+    });
+    if (writes.length === 0) return;
+    for (const { ledger } of writes) ledger.changed.clear();
+    try {
+      await this.store.transact((transaction) => {
+        for (const { ledger, gone, changed } of writes) {
+          const key = KEYS.sloHistory(ledger.record.chain_id, ledger.record.slo_id);
+          const fields = changed.flatMap((field) => [field, encodeField(ledger.history, field)]);
+          if (fields.length > 0) transaction.hset(key, ...fields);
+          if (gone.length > 0) transaction.hdel(key, ...gone);
+        }
+      });
+    } catch (error) {
+      for (const { ledger, changed } of writes) for (const field of changed) ledger.changed.add(field);
+      throw error;
+    }
+    for (const { ledger, gone, changed } of writes) {
+      for (const field of changed) ledger.fields.add(field);
+      for (const field of gone) ledger.fields.delete(field);
+    }
+  }
+
+  /** Forgets objectives with all that is stored of them. */
+  async remove(records: readonly Pick<LedgerRecord, 'chain_id' | 'slo_id'>[]): Promise<void> {
+    for (const record of records) this.open.delete(ledgerId(record));
+    await this.collections.commit((batch) => {
+      for (const record of records) batch.remove(this.records, ledgerId(record));
+      batch.also((transaction) => {
+        for (const { chain_id, slo_id } of records) transaction.del(KEYS.sloHistory(chain_id, slo_id));
+      });
+    });
+  }
+
+  /** Objectives that a chain with this definition has no longer. */
+  absentFrom(chainId: string, definition: ChainDefinition): readonly LedgerRecord[] {
+    return this.of(chainId).filter(({ slo_id }) => termsOf(definition, slo_id) === null);
+  }
+
+  of(chainId: string): readonly LedgerRecord[] {
+    return this.records.all().filter(({ chain_id }) => chain_id === chainId);
+  }
+
+  private begin(status: SloStatus, terms: ObjectiveTerms): void {
+    const id = ledgerId(status);
+    if (this.beginning.has(id)) return;
+    this.beginning.add(id);
+    const { chain_id, slo_id, kind, target, t_ms } = status;
+    const before = this.open.get(id);
+    const isSame = before?.record.judged_by === terms.judgedBy;
+    const since_ms = isSame ? before.record.since_ms : t_ms;
+    const { judgedBy: judged_by, goal, period_s } = terms;
+    const record = { chain_id, slo_id, kind, target, judged_by, goal, period_s, since_ms };
+    this.collections
+      .commit((batch) => {
+        batch.put(this.records, record);
+        batch.also((transaction) => {
+          if (isSame) return;
+          transaction.del(KEYS.sloHistory(chain_id, slo_id));
+          if (before)
+            this.events.appendIn(transaction, {
+              type: 'slo.budget-begun',
+              subject: chain_id,
+              message: `Objective ${slo_id} was changed: its seconds are counted anew`,
+              data: { slo_id },
+            });
+        });
+        batch.onStored(() => {
+          const fresh = this.opened(record, {});
+          const kept = { history: before?.history.withPeriod(period_s), fields: before?.fields };
+          this.open.set(id, isSame ? ({ ...fresh, ...kept } as Open) : fresh);
+        });
+      })
+      .catch((error: Error) => this.log.warn({ error: error.message, id }, 'no budget of an objective yet'))
+      .finally(() => this.beginning.delete(id));
+  }
+
+  private opened(record: LedgerRecord, stored: Readonly<Record<string, string>>): Open {
+    const kind = record.kind as SloStatus['kind'];
+    const history = new SecondsHistory(record.period_s, worseOf({ kind, target: record.target }));
+    const unreadable = restore(history, stored);
+    if (unreadable.length > 0)
+      this.log.warn({ id: ledgerId(record), unreadable }, 'seconds of an objective cannot be read');
+    const fields = new Set(Object.keys(stored).filter((field) => !unreadable.includes(field)));
+    return { record, history, status: null, fields, changed: new Set() };
+  }
+
+  /** The fields of the newest buckets; a coarse one is stored when it has ended. */
+  private mark({ history, changed }: Open): void {
+    const { last } = history.fine;
+    if (last === null) return;
+    changed.add(fieldOf('f', last));
+    if (last > 0) changed.add(fieldOf('f', last - 1));
+    const coarse = Math.floor((last * FINE_S) / COARSE_S) - 1;
+    if (coarse >= 0 && (last * FINE_S) % COARSE_S < 2 * FINE_S) changed.add(fieldOf('c', coarse));
+  }
+}
+
+function isAsRecorded({ judged_by, goal, period_s }: LedgerRecord, terms: ObjectiveTerms): boolean {
+  return judged_by === terms.judgedBy && goal === terms.goal && period_s === terms.period_s;
+}

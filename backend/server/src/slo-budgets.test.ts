@@ -1,0 +1,171 @@
+import type { EventDraft, SloStatus } from '@orrery/contract';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { SloAlerts } from './modules/slos/alerts/slo-alerts.js';
+import { SloLedgers } from './modules/slos/ledger/slo-ledgers.js';
+import { Collections } from './platform/durable-collection/collections.js';
+import type { Log } from './platform/log.js';
+import { KEYS } from './platform/redis-keys.js';
+import { monitorChain } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
+const definition = monitorChain('web');
+const decide = () => undefined;
+/** So that the server's own loops do not look at objectives while the test does. */
+const SLOW = { env: { ORRERY_SLO_PERIOD_MS: '60000' } };
+
+let server: TestServer;
+let chainId: string;
+
+beforeEach(async () => {
+  server = await TestServer.start(SLOW);
+  chainId = (await server.api.call('createChain', { body: definition })).id;
+});
+afterEach(() => server.stop());
+
+/** What judges objectives in the server, on its real store; the plan is empty. */
+async function judges() {
+  const { store } = server.running;
+  const collections = new Collections(store, log);
+  const told: EventDraft[] = [];
+  const events = { append: () => undefined, appendIn: (_: unknown, draft: EventDraft) => void told.push(draft) };
+  const ledgers = new SloLedgers(collections, store, events, log);
+  const view = { plan: null } as never;
+  const alerts = new SloAlerts(collections, events, {} as never, {} as never, view, {} as never, {} as never, log);
+  await ledgers.onModuleInit();
+  await alerts.onModuleInit();
+  let clockMs = 0;
+  /** One second of each state, which ends at `t_ms`. */
+  const second = (state: SloStatus['state'], t_ms: number, of = definition) => {
+    clockMs += 1000;
+    const status = { ...STATUS, chain_id: chainId, state, t_ms } as SloStatus;
+    const [judged] = ledgers.account([status], () => of, clockMs);
+    alerts.judge(ledgers.all(), decide, t_ms, clockMs);
+    return judged!;
+  };
+  return { ledgers, alerts, told, second };
+}
+
+const STATUS: Omit<SloStatus, 'chain_id' | 'state' | 't_ms'> = {
+  slo_id: 'fast',
+  kind: 'latency',
+  target: 20_000,
+  measured: 500,
+  predicted: 400,
+  band: null,
+  error: 0.25,
+  budget: null,
+  offered: null,
+  carried: null,
+  unit: 'us',
+  window_s: 10,
+  packets: 5,
+  origin: 'twin',
+};
+
+async function restart(): Promise<void> {
+  await server.pause();
+  server = await TestServer.start(SLOW, server.scratch);
+}
+
+it('keeps history and open alerts over a server that is killed, and fires no alert twice', async () => {
+  const nowMs = 10_000 * Math.floor(Date.now() / 10_000);
+  const startMs = nowMs - 1_200_000;
+  const first = await judges();
+  expect(first.second('met', startMs).budget).toBeNull();
+  await until('the objective is counted', () => first.ledgers.find(chainId, 'fast') !== undefined);
+  for (let n = 1; n <= 900; n++) first.second('met', startMs + 1000 * n);
+  for (let n = 901; n <= 1100; n++) first.second('violated', startMs + 1000 * n);
+  await until('alerts are stored', () => first.alerts.all().length === 2);
+  expect(first.told.filter(({ type }) => type === 'slo.alert-fired')).toHaveLength(2);
+  await first.ledgers.flush(startMs + 1_100_000);
+  // These are lost with the server: it is killed before they are stored.
+  for (let n = 1101; n <= 1105; n++) first.second('violated', startMs + 1000 * n);
+
+  await restart();
+  const { items: alerts } = await server.api.call('listSloAlerts', { query: { state: 'open' } });
+  expect(alerts.map(({ rule, began_ms }) => [rule.long_s, began_ms])).toEqual([
+    [3600, startMs + 900_000],
+    [60, startMs + 900_000],
+  ]);
+  const params = { chain_id: chainId, slo_id: 'fast' };
+  const history = await server.api.call('getSloHistory', { params, query: { from: startMs, to: nowMs, step: 300 } });
+  const total = (of: 'good_s' | 'bad_s') => history.points.reduce((sum, point) => sum + point[of], 0);
+  expect([total('good_s'), total('bad_s')]).toEqual([expect.closeTo(900, 3), expect.closeTo(200, 3)]);
+  expect(history.points.at(-1)!.left_share).toBeCloseTo(1 - 200 / (0.01 * 30 * 86_400), 6);
+
+  const second = await judges();
+  second.second('violated', startMs + 1_110_000);
+  for (let n = 1111; n <= 1120; n++) second.second('violated', startMs + 1000 * n);
+  const budget = second.second('violated', startMs + 1_121_000).budget!;
+  expect(budget).toMatchObject({ good_s: expect.closeTo(900, 3), bad_s: expect.closeTo(211, 3) });
+  expect(budget.unknown_s).toBeCloseTo(10, 3);
+  expect(second.alerts.all()).toHaveLength(2);
+  for (let n = 1122; n <= 1200; n++) second.second('met', startMs + 1000 * n);
+  await until('the brief alert is over', () => second.alerts.all().some(({ state }) => state === 'resolved'));
+  expect(second.told.map(({ type }) => type)).toEqual(['slo.alert-resolved']);
+});
+
+it('begins anew with another target, keeps its seconds with another goal, and ends the alerts of an objective that is gone', async () => {
+  const { second, ledgers, alerts, told } = await judges();
+  const startMs = Date.now() - 400_000;
+  second('met', startMs);
+  await until('the objective is counted', () => ledgers.find(chainId, 'fast') !== undefined);
+  for (let n = 1; n <= 100; n++) second('violated', startMs + 1000 * n);
+  await until('an alert is open', () => alerts.all().some(({ state }) => state === 'open'));
+
+  const [slo] = definition.slos;
+  const strict = { ...definition, slos: [{ ...slo!, goal: 0.999, period_s: 7200 }] };
+  second('met', startMs + 101_000, strict);
+  await until('the goal is taken', () => ledgers.find(chainId, 'fast')!.record.goal === 0.999);
+  expect(second('met', startMs + 102_000, strict).budget).toMatchObject({
+    goal: 0.999,
+    period_s: 7200,
+    bad_s: expect.closeTo(100, 3),
+  });
+  expect(told.filter(({ type }) => type === 'slo.budget-begun')).toEqual([]);
+
+  const other = { ...strict, slos: [{ ...strict.slos[0]!, max_us: 1 }] as typeof strict.slos };
+  second('met', startMs + 103_000, other);
+  await until('the seconds are counted anew', () => ledgers.find(chainId, 'fast')!.record.since_ms > startMs + 1000);
+  expect(told.filter(({ type }) => type === 'slo.budget-begun')).toHaveLength(1);
+  expect(second('met', startMs + 104_000, other).budget).toMatchObject({ bad_s: 0, since_ms: startMs + 103_000 });
+  await until('its alert is over', () => alerts.all().every(({ resolution }) => resolution === 'changed'));
+});
+
+it('answers for objectives and alerts that are there, and removes them with their chain', async () => {
+  const { second, ledgers, alerts } = await judges();
+  const startMs = Date.now() - 200_000;
+  second('met', startMs);
+  await until('the objective is counted', () => ledgers.find(chainId, 'fast') !== undefined);
+  for (let n = 1; n <= 100; n++) second('violated', startMs + 1000 * n);
+  await until('an alert is open', () => alerts.all().length > 0);
+  await ledgers.flush(Date.now());
+  await restart();
+
+  const params = { chain_id: chainId, slo_id: 'fast' };
+  const refused = async (query: Record<string, unknown>) =>
+    (await server.api.request('getSloHistory', { params, query: query as never })).body as {
+      errors: { pointer: string }[];
+    };
+  expect((await refused({ from: 5, to: 4 })).errors).toMatchObject([{ pointer: '/from' }]);
+  expect((await refused({ from: 0, step: 10 })).errors).toMatchObject([{ pointer: '/step' }]);
+  expect((await refused({ step: 15 })).errors).toMatchObject([{ pointer: '/step' }]);
+  const nobody = await server.api.request('getSloHistory', { params: { ...params, slo_id: 'slow' } });
+  expect(nobody.status).toBe(404);
+
+  const [alert] = (await server.api.call('listSloAlerts')).items;
+  const body = { note: 'a test' };
+  const noted = await server.api.call('acknowledgeSloAlert', { params: { id: alert!.id }, body });
+  expect(noted.acknowledged).toMatchObject({ note: 'a test', at_ms: expect.any(Number) });
+  const { items: events } = await server.api.call('listEvents', { query: { type: 'slo.alert-acknowledged' } });
+  expect(events).toMatchObject([{ subject: chainId, data: { alert_id: alert!.id, note: 'a test' } }]);
+
+  await server.api.call('deleteChain', { params: { id: chainId } });
+  await restart();
+  const { redis } = server.running.store;
+  const key = KEYS.sloHistory(chainId, 'fast');
+  await until('its history is gone', async () => (await redis.exists(key)) === 0);
+  await until('its alerts are gone', async () => (await server.api.call('listSloAlerts')).total === 0);
+});

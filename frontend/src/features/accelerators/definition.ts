@@ -8,7 +8,7 @@ export const acceleratorsPage: PageDefinition = {
     group: 'observe',
     icon: IconCpu2,
     letter: 'a',
-    words: ['FPGA', 'boards', 'slots', 'policies', 'leases'],
+    words: ['FPGA', 'boards', 'slots', 'policies', 'leases', 'lent accelerators', 'tunnels'],
   },
   load: () => import('./page.js'),
 };

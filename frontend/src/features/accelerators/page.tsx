@@ -23,6 +23,7 @@ import { useUrlParam } from '../../shared/ui/url-state.js';
 import { Boards } from './board-panel.js';
 import { useLaneEvents } from './lane-events.js';
 import { foldLanes } from './lanes.js';
+import { LentAccelerators } from './lent-accelerators.js';
 import { ModuleTable } from './module-table.js';
 import type { MoveStart } from './move-draft.js';
 import { boardNfs } from './nfs.js';
@@ -34,7 +35,7 @@ import { LONGEST_S, Timeline } from './timeline.js';
 const MoveDialog = lazy(() => import('./move-dialog.js'));
 const PolicyForm = lazy(() => import('./policy-form.js'));
 
-const TABS = ['boards', 'reconfigurations', 'policies', 'modules'] as const;
+const TABS = ['boards', 'lent', 'reconfigurations', 'policies', 'modules'] as const;
 type Tab = (typeof TABS)[number];
 
 export function Component() {
@@ -82,6 +83,7 @@ export function Component() {
 
   const views: Record<Tab, { title: string; view: ReactNode }> = {
     boards: { title: 'Boards', view: <Boards boards={boards ?? []} nfs={nfs} onMove={setMove} /> },
+    lent: { title: 'Lent accelerators', view: <LentAccelerators /> },
     reconfigurations: {
       title: running > 0 ? `Reconfigurations (${running} running)` : 'Reconfigurations',
       view: (

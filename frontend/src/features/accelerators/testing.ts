@@ -1,4 +1,4 @@
-import type { Accelerator, EventData, EventOf, Reconfiguration } from '@orrery/contract';
+import type { Accelerator, EventData, EventOf, LendingGroup, LendingTurn, Reconfiguration } from '@orrery/contract';
 
 type Slot = Accelerator['slots'][number];
 
@@ -71,6 +71,68 @@ export function reconfigurationWith(change: Partial<Reconfiguration>): Reconfigu
     detail: null,
     started_ms: 0,
     ended_ms: null,
+    ...change,
+  };
+}
+
+export function lendingMember(
+  instance_id: string,
+  change: Partial<LendingGroup['members'][number]> = {},
+): LendingGroup['members'][number] {
+  return {
+    instance_id,
+    chain_id: 'ch-1',
+    node_id: 'tunnel',
+    server: 'server-1',
+    origin: 'twin',
+    usage: 0.99,
+    cpu_share: 0.99,
+    cpu_limit: null,
+    bps: 38_800_000,
+    accelerated: false,
+    accelerator: null,
+    time_s: 0,
+    held_s: 0,
+    waited_s: 0,
+    ...change,
+  };
+}
+
+export function lendingGroupWith(change: Partial<LendingGroup> = {}): LendingGroup {
+  return {
+    id: 'lg-1',
+    title: 'Tunnels',
+    enabled: true,
+    chains: ['ch-1'],
+    nfs: [],
+    accelerators: [{ kind: 'instructions', server: 'server-1' }],
+    strategy: 'ssm',
+    usage: 'cpu',
+    max_bps: null,
+    th_up: 0.75,
+    th_low: 0.65,
+    slice_s: 11,
+    revision: 3,
+    state: 'lending',
+    accelerators_now: [{ accelerator: 'server-1/instructions', state: 'held', holder: 'vpn.tunnel.0', held_s: 4 }],
+    members: [],
+    fairness: null,
+    switch_ms: null,
+    overhead: null,
+    ...change,
+  };
+}
+
+export function lendingTurn(change: Partial<LendingTurn> & Pick<LendingTurn, 'id' | 'from_ms' | 'to_ms'>): LendingTurn {
+  return {
+    group_id: 'lg-1',
+    accelerator: 'server-1/instructions',
+    instance_id: 'vpn.tunnel.0',
+    chain_id: 'ch-1',
+    node_id: 'tunnel',
+    why: 'overload',
+    ended: change.to_ms === null ? null : 'slice-over',
+    switch_ms: 12,
     ...change,
   };
 }

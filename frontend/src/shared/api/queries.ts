@@ -93,6 +93,17 @@ export const useBoardModules = () => useList('listBoardModules', 'board-modules'
 export const useReconfigurationPolicies = () =>
   useList('listReconfigurationPolicies', 'reconfiguration-policies', 2000);
 
+/** Usage and times change without an event. */
+export const useLendingGroups = () => useList('listLendingGroups', 'lending-groups', 2000);
+/** Those that ended lately, or have not. */
+export const useLendingTurns = (id: string, windowS: number) =>
+  useQuery({
+    queryKey: ['lending-turns', id, windowS],
+    queryFn: ({ signal }) => listAll('listLendingTurns', { since: Date.now() - windowS * 1000 }, signal, { id }),
+    // Events tell of new turns; those that left the window are left out at times.
+    refetchInterval: 30_000,
+  });
+
 /** Current state of boards. The progress of a load, or of a start, has no events. */
 export function useAccelerators() {
   return useQuery({

@@ -1,0 +1,196 @@
+import { MantineProvider } from '@mantine/core';
+import type { LendingGroup, LendingTurn } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render, screen, waitFor, within } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { MemoryRouter } from 'react-router';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import LendingForm from './lending-form.js';
+import { LendingLanes } from './lending-lanes.js';
+import { figuresText, LentAccelerators } from './lent-accelerators.js';
+import { lendingGroupWith, lendingMember, lendingTurn } from './testing.js';
+
+let groups: LendingGroup[] | Error;
+let turns: LendingTurn[];
+
+vi.mock('../../shared/api/client.js', async (original) => ({
+  ...(await original<typeof import('../../shared/api/client.js')>()),
+  call: vi.fn(async () => ({ servers: [{ id: 'server-1' }] })),
+  callFull: vi.fn(async (name: string) => {
+    if (name === 'listLendingGroups' && groups instanceof Error) throw groups;
+    const chains = [{ id: 'ch-1', draft: { title: 'Branch offices' } }];
+    const lists: Record<string, unknown> = { listLendingGroups: groups, listLendingTurns: turns, listChains: chains };
+    const items = lists[name] ?? [];
+    return { data: { items, total: 0 }, next: null };
+  }),
+}));
+vi.mock('../../shared/api/session.js', async (original) => ({
+  ...(await original<typeof import('../../shared/api/session.js')>()),
+  useMay: () => true,
+}));
+const { call, ApiError } = await import('../../shared/api/client.js');
+
+beforeEach(() => {
+  groups = [];
+  turns = [];
+});
+afterEach(() => vi.mocked(call).mockClear());
+
+/** Requests that change something. */
+const sent = () => vi.mocked(call).mock.calls.filter(([name]) => !name.startsWith('get'));
+
+function show(shown: React.ReactNode) {
+  const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  const view = render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={queries}>{shown}</QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+  return { user: userEvent.setup(), ...view };
+}
+
+describe('lent accelerators', () => {
+  it('say what would be there while there is no group, and what failed', async () => {
+    const { unmount } = show(<LentAccelerators />);
+    expect(await screen.findByText('No accelerator is lent')).toBeTruthy();
+    unmount();
+    groups = new ApiError({ type: 'about:blank', title: 'Temporarily unavailable', status: 503 });
+    show(<LentAccelerators />);
+    expect(await screen.findByText('Temporarily unavailable')).toBeTruthy();
+  });
+
+  it('tell who holds what, the figures of the group and of each VNF, and that they are emulated', async () => {
+    groups = [
+      lendingGroupWith({
+        members: [lendingMember('vpn.tunnel.0', { accelerated: true, held_s: 22 }), lendingMember('vpn.tunnel.1')],
+        fairness: 0.998,
+        switch_ms: 12,
+        overhead: 0.00109,
+      }),
+    ];
+    turns = [lendingTurn({ id: 'lt-1', from_ms: Date.now() - 4000, to_ms: null })];
+    show(<LentAccelerators />);
+    const table = within(await screen.findByRole('table', { name: 'Lending groups' }));
+    expect(table.getByText('server-1/instructions: held by vpn.tunnel.0')).toBeTruthy();
+    expect(
+      screen.getByText('Jain’s index 0.998; a switch takes 12.0 ms, 0.11 % of the time with slices of 11 s.'),
+    ).toBeTruthy();
+    const members = within(screen.getByRole('table', { name: 'VNFs of the group' }));
+    expect(members.getAllByRole('row')).toHaveLength(3);
+    expect(members.getByText('accelerated')).toBeTruthy();
+    expect(screen.getAllByText('emulated').length).toBeGreaterThan(0);
+    expect(await screen.findByRole('figure', { name: 'Who held each accelerator' })).toBeTruthy();
+  });
+
+  it('are disabled by a switch, at the revision that is shown', async () => {
+    groups = [lendingGroupWith()];
+    const { user } = show(<LentAccelerators />);
+    await user.click(await screen.findByRole('switch', { name: 'Tunnels enabled' }));
+    const [[name, input, options]] = sent() as [[string, object, object]];
+    expect([name, options]).toEqual(['putLendingGroup', { ifMatch: '"3"' }]);
+    expect(input).toEqual({
+      params: { id: 'lg-1' },
+      body: {
+        title: 'Tunnels',
+        enabled: false,
+        chains: ['ch-1'],
+        nfs: [],
+        accelerators: [{ kind: 'instructions', server: 'server-1' }],
+        strategy: 'ssm',
+        usage: 'cpu',
+        max_bps: null,
+        th_up: 0.75,
+        th_low: 0.65,
+        slice_s: 11,
+      },
+    });
+  });
+
+  it('have no fairness and no switching time before there was any', () => {
+    expect(figuresText(lendingGroupWith())).toBe(
+      'Fairness is known once two VNFs wanted an accelerator; nothing was switched yet.',
+    );
+  });
+});
+
+describe('the lanes of holders', () => {
+  const lanes = (lost_ms: number | null) => (
+    <LendingLanes
+      accelerators={['server-1/instructions']}
+      turns={[
+        lendingTurn({ id: 'lt-2', from_ms: 30_000, to_ms: null, instance_id: 'vpn.tunnel.1' }),
+        lendingTurn({ id: 'lt-1', from_ms: 10_000, to_ms: 30_000 }),
+      ]}
+      charted={['vpn.tunnel.0', 'vpn.tunnel.1']}
+      range={{ from_s: 20, to_s: 40 }}
+      lost_ms={lost_ms}
+      emulated
+    />
+  );
+
+  it('have a bar for each turn in the colour of its VNF, and the same as a table', async () => {
+    const { container, user } = show(lanes(null));
+    const bars = [...container.querySelectorAll<HTMLElement>('[data-state="active"]')];
+    expect(bars.map(({ style, textContent }) => [textContent, style.left, style.width])).toEqual([
+      ['vpn.tunnel.1', '50%', '50%'],
+      ['vpn.tunnel.0', '0%', '50%'],
+    ]);
+    expect(bars.map(({ style }) => style.getPropertyValue('--lane-color'))).toEqual([
+      'var(--o-series-2)',
+      'var(--o-series-1)',
+    ]);
+    await user.click(screen.getByRole('button', { name: 'Holders: table' }));
+    const rows = within(screen.getByRole('table', { name: 'Turns' }))
+      .getAllByRole('row')
+      .slice(1);
+    expect(rows.map(({ textContent }) => textContent)).toEqual([
+      expect.stringMatching(/^vpn.tunnel.1.*until now, 10.0 soverloadedholds it/),
+      expect.stringMatching(/^vpn.tunnel.0.*20.0 soverloadedslice over/),
+    ]);
+  });
+
+  it('end where the connection was lost, and say so', () => {
+    const { container } = show(lanes(35_000));
+    expect(container.querySelector<HTMLElement>('[data-state="active"]')?.style.width).toBe('25%');
+    expect(screen.getByRole('status').textContent).toMatch(/the connection is lost/);
+  });
+});
+
+describe('the form of a lending group', () => {
+  it('sends nothing while a field is wrong, then what was filled in', async () => {
+    const onClose = vi.fn();
+    const { user } = show(<LendingForm group={null} onClose={onClose} />);
+    await user.click(screen.getByRole('button', { name: 'Add' }));
+    expect(screen.getByText('must name a chain, unless an NF is named')).toBeTruthy();
+    expect(screen.getAllByText('must be given')).toHaveLength(2);
+    expect(sent()).toEqual([]);
+    await user.type(screen.getByRole('textbox', { name: 'Name' }), 'Offices');
+    await user.click(screen.getByRole('combobox', { name: 'Chains' }));
+    await user.click(await screen.findByRole('option', { name: 'Branch offices' }));
+    await user.click(screen.getByRole('combobox', { name: 'Accelerators' }));
+    await user.click(await screen.findByRole('option', { name: 'Crypto instructions of server-1' }));
+    const low = screen.getByRole('textbox', { name: 'Gives up below' });
+    await user.clear(low);
+    await user.type(low, '0.8');
+    await user.click(screen.getByRole('button', { name: 'Add' }));
+    expect(screen.getByText('must be below the upper threshold')).toBeTruthy();
+    await user.clear(low);
+    await user.type(low, '0.5');
+    await user.click(screen.getByRole('button', { name: 'Add' }));
+    await waitFor(() => expect(onClose).toHaveBeenCalled());
+    const [[name, input]] = sent() as [[string, object]];
+    expect(name).toBe('createLendingGroup');
+    expect(input).toMatchObject({
+      body: {
+        title: 'Offices',
+        chains: ['ch-1'],
+        accelerators: [{ kind: 'instructions', server: 'server-1' }],
+        strategy: 'ssm',
+        th_low: 0.5,
+        max_bps: null,
+      },
+    });
+  });
+});

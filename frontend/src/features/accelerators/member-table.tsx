@@ -1,0 +1,64 @@
+import type { LendingGroup } from '@orrery/contract';
+import { quantityText } from '../../shared/format/quantity.js';
+import { durationText } from '../../shared/format/time.js';
+import type { Column } from '../../shared/table/column.js';
+import { DataTable } from '../../shared/table/data-table.js';
+import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+
+type Member = LendingGroup['members'][number];
+
+const COLUMNS: readonly Column<Member>[] = [
+  {
+    id: 'vnf',
+    title: 'VNF',
+    value: ({ instance_id }) => instance_id,
+    cell: ({ instance_id, origin }) => (
+      <>
+        {instance_id} <EmulatedMark origin={origin} />
+      </>
+    ),
+  },
+  {
+    id: 'mode',
+    title: 'Runs',
+    value: ({ accelerated }) => (accelerated === null ? 'not known' : accelerated ? 'accelerated' : 'in software'),
+  },
+  {
+    id: 'usage',
+    title: 'Usage',
+    hint: 'Share of its maximum that the thresholds are compared with; of an accelerated VNF, what software would use',
+    number: true,
+    value: ({ usage }) => usage,
+    cell: ({ usage }) => quantityText('share', usage),
+  },
+  {
+    id: 'cpu',
+    title: 'CPU',
+    number: true,
+    value: ({ cpu_share }) => cpu_share,
+    cell: ({ cpu_share }) => quantityText('share', cpu_share),
+  },
+  { id: 'bps', title: 'Rate', number: true, value: ({ bps }) => bps, cell: ({ bps }) => quantityText('bps', bps) },
+  {
+    id: 'held',
+    title: 'Held',
+    number: true,
+    value: ({ held_s }) => held_s,
+    cell: ({ held_s }) => durationText(held_s * 1000),
+  },
+  {
+    id: 'waited',
+    title: 'Waited',
+    hint: 'Overloaded without an accelerator',
+    number: true,
+    value: ({ waited_s }) => waited_s,
+    cell: ({ waited_s }) => durationText(waited_s * 1000),
+  },
+];
+
+/** What the thresholds are compared with, and who has had how much. */
+export function MemberTable({ members }: { readonly members: readonly Member[] }) {
+  return (
+    <DataTable label="VNFs of the group" cards={560} columns={COLUMNS} rows={members} rowKey={(it) => it.instance_id} />
+  );
+}

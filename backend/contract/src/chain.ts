@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DelayUs, Id, Name, RateBps, TimestampMs } from './common.js';
+import { CpuLimit } from './element-manager.js';
 import { Filter } from './filter.js';
 import { NfSplit } from './flow-steering.js';
 import { Execution, OffloadMode, ScheduleMode } from './plan-options.js';
@@ -44,6 +45,9 @@ export const ChainNode = z.discriminatedUnion('kind', [
     kind: z.literal('nf'),
     nf: Name,
     config: z.record(z.string(), z.unknown()).default({}),
+    cpu_limit: CpuLimit.optional().describe(
+      'most of a core that each of its instances may use; only for an NF that runs in containers. Absent: a whole one',
+    ),
   }),
 ]);
 export type ChainNode = z.infer<typeof ChainNode>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoardPlace } from './boards.js';
 import { Id, Name, Place, RateBps } from './common.js';
+import { CpuLimit } from './element-manager.js';
 import { Filter, FlowKey, FlowRange } from './filter.js';
 import { HopDirection, HopId, MAX_COPIES, MergeBranch } from './node-spec.js';
 
@@ -25,6 +26,7 @@ export const Instance = z.strictObject({
   board: BoardPlace.optional().describe('with the driver `board`: the slot that runs it'),
   reads_streams: z.boolean().optional().describe('true: it reads reassembled TCP streams. Absent: false'),
   merge: Id.optional().describe('in a branch of a parallel step: the merge at its end'),
+  cpu_limit: CpuLimit.optional().describe('most of a core that it may use, which plans keep for it. Absent: no limit'),
   ...PLACED,
 });
 export type Instance = z.infer<typeof Instance>;

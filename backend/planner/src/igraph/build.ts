@@ -16,6 +16,7 @@ import {
 } from '../check/assigned-implementation.js';
 import { type DescriptorIndex, indexDescriptors } from '../check/attributes.js';
 import { configuredNf } from '../check/configured-nf.js';
+import { cpuLimitOf } from '../check/cpu-limit.js';
 import { readsStreams } from '../check/implementation.js';
 import { directFields } from '../check/resolve-filter.js';
 import { COPY, MERGE } from '../engine-costs.js';
@@ -329,6 +330,7 @@ function workOf(it: SplitNode, { chain }: ChainForm): WorkNode[] {
     }
     const { node_id, nf } = node.node;
     const merge = node.merge === null ? {} : { merge: node.merge };
+    const cpu_limit = cpuLimitOf(definition, node_id);
     const streams = it.readsStreams ? { reads_streams: true } : {};
     return {
       kind: 'nf',
@@ -340,6 +342,7 @@ function workOf(it: SplitNode, { chain }: ChainForm): WorkNode[] {
       ordinal,
       ...streams,
       ...merge,
+      ...(cpu_limit === null ? {} : { cpu_limit }),
       ...implementation!,
       ...work,
     };

@@ -102,7 +102,10 @@ export function chainPGraph(
       load_bps,
       load_pps,
       cores_needed,
-      instances: implementation.driver === 'board' ? 1 : (askedInstances(chain, node.id) ?? instancesFor(cores_needed)),
+      instances:
+        implementation.driver === 'board'
+          ? 1
+          : (askedInstances(chain, node.id) ?? instancesFor(cores_needed / (node.cpu_limit ?? 1))),
     });
   }
   const edges = graph.edges.map(

@@ -27,6 +27,7 @@ export function instanceSpec(input: ChainToLower, instance: Instance, outputs: O
     config: configOf(input, instance, descriptor),
     ...(program ? { program } : {}),
     ...(image ? { image } : {}),
+    ...(instance.cpu_limit === undefined ? {} : { cpu_limit: instance.cpu_limit }),
     ...(acceleration && SWITCHABLE.has(instance.driver) ? { acceleration } : {}),
     metadata: Object.fromEntries(
       descriptor.attributes.flatMap(({ name }) => {

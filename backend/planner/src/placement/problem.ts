@@ -1,5 +1,6 @@
 import type { Infrastructure, Plan } from '@orrery/contract';
-import { type UnplacedGraph, workNodes } from '../igraph/graph.js';
+import { type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js';
+import { CORE_BUDGET } from '../igraph/sizing.js';
 
 export type Constraint = Plan['conflicts'][number];
 
@@ -115,14 +116,26 @@ export function problemOf(
     else if (to === undefined) outsideOut[from]! += edge.rate_bps;
     else flows.push({ from, to, rate_bps: edge.rate_bps });
   }
-  const items = work.map(({ id, cycles_per_second, memory_bytes }, i) => ({
-    id,
-    cycles_per_second,
-    memory_bytes,
+  const slowest = Math.min(...bins.map(({ hz }) => hz));
+  const items = work.map((node, i) => ({
+    id: node.id,
+    cycles_per_second: bookedCycles(node, slowest),
+    memory_bytes: node.memory_bytes,
     outside_in_bps: outsideIn[i]!,
     outside_out_bps: outsideOut[i]!,
     ...(hosts[i] ? { hosts: hosts[i] } : {}),
     ...(apart[i] ? { apart: apart[i] } : {}),
   }));
   return { items, flows, bins, table };
+}
+
+/**
+ * Cycles that are kept for a node: its estimate or, for an NF that may use a part of a core, that part. `hz`: of the slowest
+ * core, so that no part is too large for one.
+ */
+function bookedCycles(node: WorkNode, hz: number): number {
+  const limit = node.kind === 'nf' ? node.cpu_limit : undefined;
+  return limit === undefined
+    ? node.cycles_per_second
+    : Math.max(node.cycles_per_second, Math.min(limit, CORE_BUDGET) * hz);
 }

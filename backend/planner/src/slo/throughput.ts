@@ -16,7 +16,7 @@ interface Asker {
   readonly path?: Path;
 }
 
-/** The asker's rate at which a core or a link direction is full while all else stays at its estimate. */
+/** The asker's rate at which a core, the part of one that an NF may use, or a link direction is full while all else stays at its estimate. */
 export function throughputOf(input: PlacedInput, asker: Asker): { bps: number; bottleneck: string } {
   if (asker.rate_bps === 0) return { bps: 0, bottleneck: 'the class has no rate estimate' };
   const loads = loadsOf(input);
@@ -106,7 +106,10 @@ function loadsOf(input: PlacedInput): Loads {
   for (const node of nodes) {
     const of = owner.get(node.id)!;
     if (node.kind !== 'nf' || !isAtSwitch(node)) add(node.chain_id, `core ${coreKey(node)}`, node.core_share, of);
-    if (node.kind !== 'nf' || !node.board) continue;
+    if (node.kind !== 'nf') continue;
+    if (node.cpu_limit !== undefined)
+      add(node.chain_id, `CPU limit of ${node.id}`, node.core_share / node.cpu_limit, of);
+    if (!node.board) continue;
     const { board, slot } = node.board;
     const module = boardImplementation(catalogue.get(node.nf)!)!;
     const rate = slotRateBps(module, packetBytes.get(node.chain_id)!, boards.get(board)!, hosts);

@@ -33,7 +33,13 @@ export interface Common {
   image: string;
   node: string;
   instance_id: string;
+  /** Most of a core that the NF may use; absent: as much as its kind may. */
+  cpu_limit?: number | undefined;
 }
+
+/** What Docker is told of the CPU: by quotas of a control group, of version 1 or 2. */
+export const nanoCpus = (cpu_limit: number | undefined, most = NANO_CPUS / 1e9): number =>
+  Math.round(Math.min(most, cpu_limit ?? most) * 1e9);
 
 export const common = ({ image, node, instance_id }: Common) => ({
   Image: image,
@@ -78,7 +84,7 @@ export const nfConfig = (of: Common, holder: string, directory: string) => ({
   HostConfig: {
     ...confined,
     CapAdd: ['NET_RAW', 'SETUID', 'SETGID'],
-    NanoCpus: NANO_CPUS,
+    NanoCpus: nanoCpus(of.cpu_limit),
     NetworkMode: `container:${holder}`,
     Mounts: [
       bind(join(directory, INSTANCE_FILE), INSTANCE, true),
@@ -114,7 +120,7 @@ export const programConfig = (
   HostConfig: {
     ...confined,
     CapAdd: CAPABILITIES.map((capability) => capability.toUpperCase()),
-    NanoCpus: NANO_CPUS,
+    NanoCpus: nanoCpus(of.cpu_limit),
     PidsLimit: PROGRAM_LIMITS.processes,
     Ulimits: [{ Name: 'fsize', Soft: file_bytes, Hard: file_bytes }],
     IpcMode: 'private',

@@ -281,3 +281,9 @@ it('tells of an NF of the engine the limits that its container has', async () =>
     processes: HostConfig.PidsLimit,
   });
 });
+
+it('holds a container to the part of a core that its chain gives it, and to a whole one otherwise', () => {
+  const cpusOf = (cpu_limit?: number) =>
+    nfConfig({ image: 'i', node: 'n1', instance_id: 'p.nat.0', cpu_limit }, 'holder', '/run/x').HostConfig.NanoCpus;
+  expect([cpusOf(0.05), cpusOf(0.3), cpusOf(1), cpusOf()]).toEqual([5e7, 3e8, 1e9, 1e9]);
+});

@@ -169,7 +169,7 @@ export class ContainerDriver implements HostedDriver {
     return {
       ...(await control.getState(limit)),
       container: { id, restarts, cpu_share, memory_bytes },
-      limits: NF_LIMITS,
+      limits: { ...NF_LIMITS, cpus: record.cpu_limit ?? NF_LIMITS.cpus },
     };
   }
 

@@ -119,7 +119,7 @@ export class ContainerHousing implements Housing {
     const { instance_id, config, digest } = housed.record;
     const { nf, holder } = this.namesOf(instance_id);
     const image = this.programs.imageOf(housed.record);
-    const of = { node: this.node, instance_id };
+    const of = { node: this.node, instance_id, cpu_limit: housed.record.cpu_limit };
     await this.host.docker.remove(nf);
     if (image) {
       await inNamespace(namespace.pid, 'ip', 'link', 'set', 'dev', 'lo', 'up');
@@ -154,7 +154,8 @@ export class ContainerHousing implements Housing {
   }
 
   limits({ record }: Housed): Partial<Limits> {
-    return this.programs.imageOf(record)?.limits ?? PROGRAM_LIMITS;
+    const limits = this.programs.imageOf(record)?.limits ?? PROGRAM_LIMITS;
+    return { ...limits, cpus: Math.min(limits.cpus, record.cpu_limit ?? limits.cpus) };
   }
 
   async log(instanceId: string, lines: number): Promise<string> {

@@ -11,6 +11,8 @@ export class ContainerInstance implements RunningInstance {
   readonly ended: Promise<End>;
   /** Null: it does what its record says. */
   switched: Switched | null = null;
+  /** Most of a core that its container may use; undefined: a whole one. */
+  cpu_limit: number | undefined;
   private resolveEnded!: (end: End) => void;
   private over = false;
   private before: NfStats | null = null;

@@ -8,7 +8,7 @@ import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError, unknownNf } from '../nf-driver.js';
 import { linksExist, makeLinksInto, raiseLinksInto, removeLinks } from '../veth.js';
 import { stemOf, vethLinks } from '../veth-names.js';
-import { holderConfig, nfConfig } from './container-config.js';
+import { holderConfig, nanoCpus, nfConfig } from './container-config.js';
 import { endedContainer, howItEnded } from './container-end.js';
 import { ContainerInstance } from './container-instance.js';
 import { type ContainerNames, containerNames } from './container-names.js';
@@ -48,6 +48,7 @@ export class ContainerRunner implements Runner<ContainerInstance> {
       if ((await instance.control.nf()) === nf) {
         // An earlier agent may have switched it.
         if (acceleration) await instance.control.configure(record);
+        instance.cpu_limit = record.cpu_limit;
         return instance;
       }
       instance.release();
@@ -58,12 +59,12 @@ export class ContainerRunner implements Runner<ContainerInstance> {
   }
 
   async start(record: InstanceRecord): Promise<ContainerInstance> {
-    const { instance_id, nf } = record;
+    const { instance_id, nf, cpu_limit } = record;
     await this.host.looked;
     const image = await this.host.provideImage();
     const { docker, nfs } = this.host;
     if (!nfs.includes(nf)) throw unknownNf('container', nf, nfs);
-    const of = { image, node: this.node, instance_id };
+    const of = { image, node: this.node, instance_id, cpu_limit };
     const holder = await this.holder(of);
     const name = this.namesOf(instance_id).nf;
     await docker.remove(name);
@@ -71,18 +72,27 @@ export class ContainerRunner implements Runner<ContainerInstance> {
     layOut(directory, record);
     const container = await docker.create(name, nfConfig(of, holder, directory));
     await docker.start(container);
-    return this.awaitAnswer(instance_id, container);
+    const instance = await this.awaitAnswer(instance_id, container);
+    instance.cpu_limit = cpu_limit;
+    return instance;
   }
 
   /** An NF that does not respond is restarted with the new configuration. */
   async configure(instance: ContainerInstance, record: InstanceRecord): Promise<boolean> {
     try {
+      await this.limit(instance, record);
       await instance.control.configure(asSwitched(record, instance.switched));
       return true;
     } catch (error) {
       if (error instanceof Unreachable) return false;
       throw error instanceof Refusal ? refusedBy(record.instance_id, error) : error;
     }
+  }
+
+  private async limit(instance: ContainerInstance, { instance_id, cpu_limit }: InstanceRecord): Promise<void> {
+    if (instance.cpu_limit === cpu_limit) return;
+    await this.host.docker.limit(this.namesOf(instance_id).nf, nanoCpus(cpu_limit));
+    instance.cpu_limit = cpu_limit;
   }
 
   /** Changes only the setting that switches it. */

@@ -218,6 +218,11 @@ export class DockerClient {
     await this.post('start a container', `/containers/${id}/start`);
   }
 
+  /** From now on its processes use no more CPU than that. */
+  async limit(id: string, nanoCpus: number): Promise<void> {
+    await this.post('limit a container', `/containers/${id}/update`, { NanoCpus: nanoCpus });
+  }
+
   /** Kills its processes, also while it is paused. One that does not run counts as killed. */
   async kill(id: string): Promise<void> {
     await this.post('kill a container', `/containers/${id}/kill`).catch((error) => {

@@ -1,5 +1,5 @@
 import { type ContainerImage, fillPlaceholders } from '@orrery/contract';
-import { bind, type Common, common, confined } from './container-config.js';
+import { bind, type Common, common, confined, nanoCpus } from './container-config.js';
 import { PROGRAM_FILES } from './program-view.js';
 
 const NS_PER_S = 1e9;
@@ -45,7 +45,7 @@ export function imageConfig(of: Common, holder: string, image: ContainerImage, c
     HostConfig: {
       ...confined,
       CapAdd: [...capabilities],
-      NanoCpus: Math.round(limits.cpus * 1e9),
+      NanoCpus: nanoCpus(of.cpu_limit, limits.cpus),
       Memory: limits.memory_bytes,
       MemorySwap: limits.memory_bytes,
       PidsLimit: limits.processes,

@@ -5,7 +5,7 @@ import { checked, parsed, type TextProblem } from './yaml-text.js';
 
 export type YamlResult = { ok: true; definition: ChainDefinition } | { ok: false; problems: TextProblem[] };
 
-const NODE_KEYS = ['id', 'kind', 'nf', 'title', 'config', 'position'];
+const NODE_KEYS = ['id', 'kind', 'nf', 'title', 'config', 'cpu_limit', 'position'];
 const EDGE_KEYS = ['id', 'from', 'to', 'filter', 'rate_bps'];
 const DEFINITION_KEYS = ['name', 'title', 'description', 'traffic_class', 'nodes', 'edges', 'slos', 'class_slos'];
 

@@ -89,6 +89,7 @@ function nodeChange(before: ChainNode, after: ChainNode): string {
   if (before.title !== after.title) parts.push('title');
   if (before.kind === 'nf' && after.kind === 'nf') {
     if (before.nf !== after.nf) parts.push(`${before.nf} → ${after.nf}`);
+    if (before.cpu_limit !== after.cpu_limit) parts.push('CPU limit');
     const keys = new Set([...Object.keys(before.config), ...Object.keys(after.config)]);
     parts.push(...[...keys].filter((key) => !same(before.config[key], after.config[key])));
   }

@@ -11,6 +11,7 @@ import { EmulatedMark } from '../../../shared/ui/emulated-mark.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { Reason } from '../../../shared/ui/reason.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
+import { ElementManager } from './element-manager.js';
 import classes from './inspector.module.css';
 import { Section } from './section.js';
 
@@ -64,6 +65,8 @@ const FIGURES = [
 function Instance({ instance }: { readonly instance: NfInstance }) {
   const { chain } = useEditorContext();
   const state = shownState(instance.state, chain.deployment_state);
+  const hasMode = useDescriptor(instance.nf)?.acceleration !== undefined;
+  const isSwitchable = hasMode && instance.state === 'running' && ['engine', 'container'].includes(instance.driver);
   const figures = FIGURES.filter(([, metric]) =>
     instance.driver === 'switch'
       ? metric === 'pps' || metric === 'drops_pps'
@@ -87,6 +90,7 @@ function Instance({ instance }: { readonly instance: NfInstance }) {
           </div>
         ))}
       </dl>
+      {isSwitchable && <ElementManager instance={instance} />}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { BOARD_ROUTES } from './api-boards.js';
 import { DEPLOYMENT_ROUTES } from './api-deployments.js';
 import { ELEMENT_MANAGER_ROUTES } from './api-element-managers.js';
 import { LENDING_ROUTES } from './api-lending.js';
+import { HEALING_ROUTES } from './api-healing.js';
 import { LOOP_ROUTES } from './api-loops.js';
 import { NF_DESCRIPTOR_ROUTES } from './api-nf-descriptors.js';
 import { P4_PROGRAM_ROUTES } from './api-p4-programs.js';
@@ -263,6 +264,7 @@ export const ROUTES = defineRoutes({
   ...WEBHOOK_ROUTES,
   ...SERVICE_REQUEST_ROUTES,
   ...SLO_ROUTES,
+  ...HEALING_ROUTES,
   ...SWITCH_ROUTES,
   ...P4_PROGRAM_ROUTES,
   ...DEPLOYMENT_ROUTES,

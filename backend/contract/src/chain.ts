@@ -157,6 +157,14 @@ export const ChainComment = z.strictObject({
 });
 export type ChainComment = z.infer<typeof ChainComment>;
 
+/** The priority of a chain that has none of its own. */
+export const USUAL_PRIORITY = 50;
+export const ChainPriority = z
+  .int()
+  .min(0)
+  .max(100)
+  .describe('where not everything fits, chains of lower priority are left out first; absent: 50');
+
 /** NSD: what an operator draws. Pure content, without identity or version. */
 export const ChainDefinition = z.strictObject({
   name: Name,
@@ -167,6 +175,7 @@ export const ChainDefinition = z.strictObject({
   edges: z.array(ChainEdge).max(600),
   slos: z.array(Slo).max(16).default([]),
   class_slos: z.array(ClassSlo).max(16).default([]),
+  priority: ChainPriority.optional(),
   comments: z
     .record(z.string().max(400), ChainComment)
     .refine((comments) => Object.keys(comments).length <= 1000, 'at most 1000 comments')

@@ -41,6 +41,7 @@ export * from './flow-hash.js';
 export * from './flow-rows.js';
 export * from './flow-selector.js';
 export * from './flow-steering.js';
+export * from './healing.js';
 export * from './histogram.js';
 export * from './image-lack.js';
 export * from './infrastructure.js';

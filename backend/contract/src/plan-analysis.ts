@@ -27,6 +27,7 @@ export const Constraint = z.strictObject({
     'connection',
     'capacity',
     'deployment',
+    'excluded',
   ]),
   needed: z.number(),
   available: z.number(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LoadKind, LoadPolicy, SlotRef } from './boards.js';
 import { Calibration } from './calibration.js';
-import { ChainProblem, PlannedChain } from './chain.js';
+import { ChainPriority, ChainProblem, PlannedChain } from './chain.js';
 import { Id, Name, RateBps, TimestampMs } from './common.js';
 import { FabricSpec } from './fabric-spec.js';
 import { Filter } from './filter.js';
@@ -76,6 +76,8 @@ export const ImplementationChoice = z.strictObject({
 });
 export type ImplementationChoice = z.infer<typeof ImplementationChoice>;
 
+const names = (most: number) => z.array(Name).max(most).optional();
+
 /** A change of what runs: `chains` added or replaced, `remove` removed, and other drivers of switches. */
 export const RequestedChange = z.strictObject({
   chains: z
@@ -91,6 +93,19 @@ export const RequestedChange = z.strictObject({
   remove: z.array(Id).max(64).default([]),
   implementations: z.array(ImplementationChoice).max(256).default([]),
   without_slots: z.array(SlotRef).max(256).default([]).describe('faulty slots, which must not be used'),
+  without_servers: names(256).describe('servers that nothing may run on; what runs there moves'),
+  without_boards: names(64).describe('boards that nothing may run on'),
+  move: z
+    .array(z.strictObject({ instance: Id, server: Name }))
+    .max(256)
+    .optional()
+    .describe('running instances that are to stand on these servers; those that do not run any more are ignored'),
+  when_short: z
+    .enum(['refuse', 'leave-out'])
+    .optional()
+    .describe(
+      'where not everything fits: `leave-out` takes down chains, those of the lowest priority first; absent: refuse',
+    ),
   switch_drivers: z
     .array(DriverChoice)
     .max(64)
@@ -114,6 +129,24 @@ export const PlanRequest = RequestedChange.extend({
   on_top_of: Id.optional().describe('a plan to build on that is not running yet; this plan can be deployed after it'),
 });
 export type PlanRequest = z.infer<typeof PlanRequest>;
+
+/** What a plan cannot keep, and what it lacks for that. */
+export const NotKept = z.strictObject({
+  chain_id: Id,
+  slo_id: Name.nullable().describe('an objective that was met so far; null: the whole chain, which is taken down'),
+  priority: ChainPriority,
+  because: z.string(),
+  constraint: Constraint.nullable(),
+});
+export type NotKept = z.infer<typeof NotKept>;
+
+/** What a plan does not use: as requested, in maintenance, or lost. */
+export const Excluded = z.strictObject({
+  servers: z.array(Name),
+  lost_servers: z.array(Name).describe('those whose agents or engines are away, for which nothing waits'),
+  boards: z.array(Name),
+});
+export type Excluded = z.infer<typeof Excluded>;
 
 /** Immutable result of planning; a dry run shows exactly this object and a deployment applies it. */
 export const Plan = z.strictObject({
@@ -148,6 +181,12 @@ export const Plan = z.strictObject({
   schedules: z.array(ScheduleForm),
   splits: z.array(PlannedSplit).default([]).describe('of each NF that gets its flows by ranges'),
   offloads: z.array(Offload).describe('proposals for chains that are not asked to use switches'),
+  not_kept: z.array(NotKept).optional().describe('with `when_short` of leave-out; absent: everything is kept'),
+  excluded: Excluded.optional().describe('absent: nothing'),
+  guarded: z
+    .array(PlannedChain)
+    .optional()
+    .describe('chains that fail closed and were left out: their packets are dropped; absent: none'),
   on_switches: z.array(SwitchInstance).optional().describe('NFs that switches run; absent: none'),
   slos: z.array(SloPrediction),
   nodes: z.record(Name, NodeSpec).describe('desired state by server'),

@@ -109,3 +109,4 @@ export { solveWithHighs } from './solver/highs.js';
 export type { Limits, LinearModel, Solution, Solver } from './solver/linear-model.js';
 export { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase, stepKindsOf } from './transition/phases.js';
 export { sameContent } from './transition/same-spec.js';
+export { lineageOf } from './transition/succession.js';

@@ -9,6 +9,7 @@ import { DeploymentsModule } from './modules/deployments/deployments.module.js';
 import { ElementManagersModule } from './modules/element-managers/element-managers.module.js';
 import { EventsModule } from './modules/events/events.module.js';
 import { FabricModule } from './modules/fabric/fabric.module.js';
+import { HealingModule } from './modules/healing/healing.module.js';
 import { InfrastructureModule } from './modules/infrastructure/infrastructure.module.js';
 import { LeasesModule } from './modules/leases/leases.module.js';
 import { LendingModule } from './modules/lending/lending.module.js';
@@ -48,6 +49,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       SessionsModule,
       NfDescriptorsModule,
       DeploymentsModule,
+      HealingModule,
       InfrastructureModule,
       P4ProgramsModule,
       ChainsModule,

@@ -7,7 +7,17 @@ export type YamlResult = { ok: true; definition: ChainDefinition } | { ok: false
 
 const NODE_KEYS = ['id', 'kind', 'nf', 'title', 'config', 'cpu_limit', 'position'];
 const EDGE_KEYS = ['id', 'from', 'to', 'filter', 'rate_bps'];
-const DEFINITION_KEYS = ['name', 'title', 'description', 'traffic_class', 'nodes', 'edges', 'slos', 'class_slos'];
+const DEFINITION_KEYS = [
+  'name',
+  'title',
+  'description',
+  'traffic_class',
+  'nodes',
+  'edges',
+  'slos',
+  'class_slos',
+  'priority',
+];
 
 /** The known keys in their order, then all others. */
 function ordered(value: object, keys: readonly string[]): Record<string, unknown> {

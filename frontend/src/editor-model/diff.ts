@@ -39,14 +39,17 @@ export function diffDefinitions(before: ChainDefinition, after: ChainDefinition)
       essence: (slo) => slo,
       describe: () => 'classes or ratio',
     }),
-    ...(['name', 'title', 'description'] as const)
+    ...(['name', 'title', 'description', 'priority'] as const)
       .filter((field) => before[field] !== after[field])
       .map(
         (field): Difference => ({
           change: 'changed',
           part: 'details',
           id: field,
-          summary: field === 'description' ? 'description' : `${field}: ${before[field]} → ${after[field]}`,
+          summary:
+            field === 'description'
+              ? 'description'
+              : `${field}: ${before[field] ?? 'usual'} → ${after[field] ?? 'usual'}`,
         }),
       ),
   ];

@@ -8,6 +8,7 @@ import { DEPLOYMENT_EVENTS } from './deployment.js';
 import { DETECTION_EVENTS } from './detection.js';
 import { ELEMENT_MANAGER_EVENTS } from './element-manager.js';
 import { LENDING_EVENTS } from './lending.js';
+import { HEALING_EVENTS } from './healing.js';
 import { LOOP_EVENTS } from './loop.js';
 import { NF_DESCRIPTOR_EVENTS } from './nf-descriptor.js';
 import { AGENT_EVENTS, NODE_EVENTS } from './node.js';
@@ -45,6 +46,7 @@ export const EVENTS = {
   ...RECONFIGURATION_EVENTS,
   ...LENDING_EVENTS,
   ...LOOP_EVENTS,
+  ...HEALING_EVENTS,
   ...SLO_EVENTS,
   ...SCENARIO_EVENTS,
   ...TWIN_CONTROL_EVENTS,

@@ -83,14 +83,19 @@ function demandOf(
 }
 
 /**
- * Instances whose slot may not be used any more and that the plan does without, and containers on servers that offer
- * none any more.
+ * Instances that nothing waits for: those in slots that do not work any more and that the plan does without, containers on
+ * servers that offer none any more, and all on lost servers.
  */
 export function abandonedBy(input: AssignmentInput, graph: Plan['graph']): string[] {
   const stay = new Set(nfInstances(graph).map(({ id }) => id));
+  const lostServers = new Set(input.lost_servers);
+  const drivenBy = new Map(input.infrastructure.boards.map(({ id, server }) => [id, server]));
+  // What is only excluded works until its flow state has moved.
+  const working = { ...input, without_servers: [], without_boards: [] };
   const gone = nfInstances(input.base?.graph).filter(({ id, driver, server, board }) => {
     const lost = driver === 'container' && !input.container_servers.includes(server);
-    return lost || (board && !isUsable(input, board) && !stay.has(id));
+    const isOnLost = lostServers.has(board ? (drivenBy.get(board.board) ?? server) : server);
+    return lost || isOnLost || (board && !isUsable(working, board) && !stay.has(id));
   });
   return gone.map(({ id }) => id);
 }

@@ -34,6 +34,9 @@ export type AssignmentInput = Pick<
   | 'container_servers'
   | 'reserved_slots'
   | 'without_slots'
+  | 'without_servers'
+  | 'lost_servers'
+  | 'without_boards'
 >;
 
 /** The requested implementation of an NF; for a board, a given slot or any. */

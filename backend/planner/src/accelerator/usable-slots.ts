@@ -3,19 +3,24 @@ import type { PlanInput } from '../plan/input.js';
 import { linkedSlots } from '../slot-links.js';
 import type { FreeSlot } from './fill-slots.js';
 
-type Input = Pick<PlanInput, 'infrastructure' | 'base' | 'reserved_slots' | 'without_slots'>;
+type Input = Pick<
+  PlanInput,
+  'infrastructure' | 'base' | 'reserved_slots' | 'without_slots' | 'without_servers' | 'lost_servers' | 'without_boards'
+>;
 
 export function slotKey({ board, slot }: SlotRef): string {
   return `${board}/${slot}`;
 }
 
 /** Working slots of boards whose servers may be used; at a switch, those with a link at both ports. */
-export function usableSlots({ infrastructure, without_slots = [] }: Input) {
+export function usableSlots({ infrastructure, without_slots = [], ...without }: Input) {
   const linked = linkedSlots(infrastructure);
-  const servers = new Set(infrastructure.servers.map(({ id }) => id));
+  const excluded = new Set([...(without.without_servers ?? []), ...(without.lost_servers ?? [])]);
+  const boards = new Set(without.without_boards);
+  const servers = new Set(infrastructure.servers.flatMap(({ id }) => (excluded.has(id) ? [] : [id])));
   const broken = new Set(without_slots.map(slotKey));
   return infrastructure.boards
-    .filter(({ server }) => servers.has(server))
+    .filter(({ id, server }) => servers.has(server) && !boards.has(id))
     .flatMap((board) => Array.from({ length: board.slots }, (_, slot) => ({ board, slot })))
     .filter(({ board, slot }) => !broken.has(slotKey({ board: board.id, slot })))
     .filter(({ board, slot }) => board.attached !== 'switch' || linked.has(slotPlace({ board: board.id, slot })));

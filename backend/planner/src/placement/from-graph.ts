@@ -144,6 +144,47 @@ export function hostsOf(
   });
 }
 
+/** The same, without servers that the plan must not use. */
+export function outside(
+  hosts: readonly (Hosts | null)[],
+  { servers }: Pick<Infrastructure, 'servers'>,
+  exclusions: ReadonlyMap<string, string>,
+): (Hosts | null)[] {
+  if (exclusions.size === 0) return [...hosts];
+  const excluded = new Map(
+    servers.flatMap(({ id }, bin) => (exclusions.has(id) ? [[bin, exclusions.get(id)!] as const] : [])),
+  );
+  const all = servers.map((_, bin) => bin);
+  const known = new Map<Hosts | null, Hosts>();
+  return hosts.map((those) => {
+    const made = known.get(those) ?? {
+      bins: new Set([...(those?.bins ?? all)].filter((bin) => !excluded.has(bin))),
+      lack: those?.lack ?? '',
+      excluded,
+    };
+    known.set(those, made);
+    return made;
+  });
+}
+
+/** The same, with running instances that are to move restricted to their new server, where they may stand there. */
+export function movingTo(
+  hosts: readonly (Hosts | null)[],
+  graph: UnplacedGraph,
+  { servers }: Pick<Infrastructure, 'servers'>,
+  moves: readonly { readonly instance: string; readonly server: string }[],
+): (Hosts | null)[] {
+  if (moves.length === 0) return [...hosts];
+  const bins = new Map(servers.map(({ id }, bin) => [id, bin]));
+  const to = new Map(moves.map(({ instance, server }) => [instance, bins.get(server)]));
+  return workNodes(graph).map(({ id }, item) => {
+    const those = hosts[item] ?? null;
+    const bin = to.get(id);
+    if (bin === undefined || (those && !those.bins.has(bin))) return those;
+    return { ...those, bins: new Set([bin]), lack: 'the request that it runs there' };
+  });
+}
+
 /** The graph with the places that the search found, by item. */
 export function placedGraph(
   graph: UnplacedGraph,

@@ -10,6 +10,8 @@ export interface Hosts {
   readonly bins: ReadonlySet<number>;
   /** What all others lack, as the unit of a constraint. */
   readonly lack: string;
+  /** Those that the plan must not use, with why, whatever they have. */
+  readonly excluded?: ReadonlyMap<number, string>;
 }
 
 /** Something to place: an instance with its needs, independent of where it stands. */

@@ -15,13 +15,13 @@ const MAX_CANDIDATES = 64;
 export const MOST_LOOKS = 50_000;
 
 /**
- * Whether an item is new or stays where it runs, or else the place that it leaves, what that lacks for it (null: room), and what
- * becomes of what it holds.
+ * Whether an item is new or stays where it runs, or else the place that it leaves, what is wrong there, as `which ...` (null: there is no
+ * room), and what becomes of what it holds.
  */
 export type History = 'new' | 'stays' | { readonly left: string; readonly lack: string | null; readonly holds: Held };
 
-/** What is lost of a node that leaves, or goes with it. */
-export type Held = 'flow state' | 'copies' | 'kept flows';
+/** What is lost of a node that leaves, or goes with it. `nothing`: its server is lost, with all that was there. */
+export type Held = 'flow state' | 'copies' | 'kept flows' | 'nothing';
 
 /** Why each item is placed where it is, in their order, as far as looks and time suffice. */
 export function placementReasons(
@@ -99,12 +99,13 @@ const LOSSES: Readonly<Record<Held, string>> = {
   'flow state': 'its flow state goes with it',
   copies: 'packets whose copies are under way meanwhile may be lost',
   'kept flows': 'flows that it keeps at their instances follow the ranges again',
+  nothing: 'what it held is lost',
 };
 
 function left(history: History): string[] {
   if (history === 'new' || history === 'stays') return [];
   const { left, lack, holds } = history;
-  const why = lack === null ? 'where its load has no room any more' : `which lacks ${lack} by now`;
+  const why = lack === null ? 'where its load has no room any more' : `which ${lack}`;
   return [`It leaves ${left}, ${why}; ${LOSSES[holds]}.`];
 }
 

@@ -27,6 +27,7 @@ const LIMIT_OF: Readonly<Partial<Record<Constraint['constraint'], string>>> = {
   'link-bandwidth': 'link',
   'switch-table': 'table',
   implementation: 'hosts',
+  excluded: 'hosts',
 };
 
 /** Those that this problem has. */

@@ -167,6 +167,8 @@ export class PlacementState {
   obstacle(item: number, bin: number): Constraint | null {
     const { id, cores, memory_bytes, link_bps, link_constraint } = this.problem.bins[bin]!;
     const { memory_bytes: needed, hosts } = this.problem.items[item]!;
+    const why = hosts?.excluded?.get(bin);
+    if (why !== undefined) return { constraint: 'excluded', needed: 1, available: 0, unit: why, where: id };
     if (hosts && !this.mayStand(item, bin))
       return { constraint: 'implementation', needed: 1, available: 0, unit: hosts.lack, where: id };
     if (this.coreWithRoom(item, bin) === NOWHERE && !this.repack(item, bin)) {

@@ -56,6 +56,18 @@ export interface PlanInput {
   readonly reserved_slots?: readonly SlotRef[];
   /** Faulty slots: what they ran moves back to software. */
   readonly without_slots?: readonly SlotRef[];
+  /** Nothing may stand on these servers: what runs there moves, with its flow state. */
+  readonly without_servers?: readonly string[];
+  /** As `without_servers`, but nothing there answers: its flow state is gone, and no step waits for it. */
+  readonly lost_servers?: readonly string[];
+  /** No slot of these boards may be used: what they run moves, with its flow state. */
+  readonly without_boards?: readonly string[];
+  /** Running instances that are to stand on these servers. */
+  readonly move?: readonly { readonly instance: string; readonly server: string }[];
+  /** Chains that do not run and fail closed: their packets are dropped. */
+  readonly guarded?: readonly PlannedChain[];
+  /** Whether chains are left out where not everything fits; absent: the plan is infeasible then. */
+  readonly when_short?: RequestedChange['when_short'];
   /** What the model of latency lacks on these machines; absent: the built-in figures. */
   readonly calibration?: Calibration;
   /** `steps`: of the placement search; 0: the initial packing is kept. */

@@ -3,7 +3,8 @@ import { requireTime } from '../budget.js';
 import { type Draft, Infeasible } from './draft.js';
 import { infeasible } from './infeasible.js';
 import type { PlanInput } from './input.js';
-import { offeredBy } from './offered.js';
+import { keepImportant } from './keep-important.js';
+import { type OfferedInput, offeredBy } from './offered.js';
 import { parsedInput } from './parsed-input.js';
 import { sizingsFor } from './sizings.js';
 import { check } from './steps/check.js';
@@ -20,11 +21,15 @@ import { withSwitches } from './with-switches.js';
 /**
  * Plans without side effects: a dry run shows the result and a deployment applies it. An infeasible plan names the shortages
  * or errors, keeps exactly what runs now, and has no steps. From `late` on the budget's time a plan omits what is not needed
- * to deploy it, and says so. Errors: `BadProblem` for input that the contract does not allow or that is too large;
+ * to deploy it, and says so. Asked to leave out what does not fit, it keeps the most important chains. Errors: `BadProblem` for input that the contract does not allow or that is too large;
  * `OutOfTime` when the time is over before the plan is whole.
  */
 export function makePlan(asked: PlanInput): Plan {
   const input = offeredBy(parsedInput(asked));
+  return input.when_short === 'leave-out' ? keepImportant(input, made) : made(input);
+}
+
+function made(input: OfferedInput): Plan {
   try {
     return withSwitches(check(input), sizedForSomeClocks);
   } catch (error) {

@@ -5,7 +5,15 @@ import { plannedChains } from '../check/planned-chains.js';
 import { askedInstances } from '../igraph/asked-split.js';
 import { type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js';
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
-import { hostsOf, placedGraph, quickBound, runningPlaces, stagedHosts } from '../placement/from-graph.js';
+import {
+  hostsOf,
+  movingTo,
+  outside,
+  placedGraph,
+  quickBound,
+  runningPlaces,
+  stagedHosts,
+} from '../placement/from-graph.js';
 import { type Place, type PlacementProblem, problemOf } from '../placement/problem.js';
 import { type Held, type History, placementReasons, stuckReason } from '../placement/reasons.js';
 import { PlacementState } from '../placement/state.js';
@@ -73,7 +81,8 @@ export function placeInstances(
   const { bins } = about;
   const programs = new Set(input.descriptors.filter((it) => programOf(it) !== null).map(({ id }) => id));
   const images = new Set(input.descriptors.filter((it) => imageOf(it) !== null).map(({ id }) => id));
-  const hosts = hostsOf(graph, infrastructure, input, abilities, { programs, images }, plannedChains(chains));
+  const able = hostsOf(graph, infrastructure, input, abilities, { programs, images }, plannedChains(chains));
+  const hosts = movingTo(outside(able, infrastructure, input.exclusions), graph, infrastructure, input.move ?? []);
   const staged = stagedHosts(graph, base, infrastructure);
   const problem = problemOf(
     graph,
@@ -113,13 +122,17 @@ export function placeInstances(
   const displaced = new Set(placement.displaced);
   const { cut_bps } = placement;
   const work = workNodes(graph);
+  const lost = new Set(input.lost_servers);
   const history = (item: number): History => {
     const ran = pinned[item];
     if (!ran) return 'new';
     if (!displaced.has(item)) return 'stays';
     const hosts = problem.items[item]!.hosts;
-    const lack = hosts && !hosts.bins.has(ran.bin) ? hosts.lack : null;
-    return { left: `${bins[ran.bin]!.id}, core ${ran.core}`, lack, holds: HELD[work[item]!.kind] };
+    const server = bins[ran.bin]!.id;
+    const excluded = hosts?.excluded?.get(ran.bin);
+    const lack = hosts && !hosts.bins.has(ran.bin) ? (excluded ?? `lacks ${hosts.lack} by now`) : null;
+    const holds = lost.has(server) ? 'nothing' : HELD[work[item]!.kind];
+    return { left: `${server}, core ${ran.core}`, lack, holds };
   };
   const why = placementReasons(state, strategy, history, improving(budget)).map((reason, item) =>
     places[item]!.core === placement.places[item]!.core

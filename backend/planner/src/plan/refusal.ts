@@ -3,6 +3,7 @@ import type { Constraint, Plan } from '@orrery/contract';
 /** What is short and where, without a full stop. */
 export function shortage({ constraint, needed, available, unit, where }: Constraint): string {
   if (constraint === 'implementation' && available === 0) return `${where} lacks: ${unit}`;
+  if (constraint === 'excluded') return `${where} cannot be used: it ${unit === 'is lost' ? unit : 'is excluded'}`;
   if (constraint === 'switch-path') return `no way leads from ${where} to where the chain goes on`;
   if (constraint === 'switch-program') return `${where} runs a P4 program of its own, and carries no chain`;
   return `${constraint} at ${where} needs ${needed} ${unit}, but only ${available} ${unit} available`;

@@ -6,6 +6,8 @@ import { movedJoints } from './joints.js';
 interface Context {
   readonly chains: readonly PlannedChain[];
   readonly descriptors: readonly NfDescriptor[];
+  /** Servers that are lost, with the flow state that was there. */
+  readonly lost?: ReadonlySet<string>;
 }
 
 /**
@@ -19,7 +21,7 @@ export function lostState(
   graph: Plan['graph'],
   splits: Plan['splits'],
   migrations: Plan['migrations'],
-  { chains, descriptors }: Context,
+  { chains, descriptors, lost = new Set() }: Context,
 ): Plan['problems'] {
   if (!base) return [];
   const instances = nfInstances(graph);
@@ -46,7 +48,8 @@ export function lostState(
     const { chain_id, node_id, nf } = now[0]!;
     const before = (ran.get(node) ?? []).filter((it) => it.nf === nf);
     if (before.length === 0) continue;
-    const left = idsWithout(before, now, given);
+    const gone = before.filter(({ server }) => lost.has(server));
+    const left = idsWithout(before, now, given).filter((id) => !gone.some((it) => it.id === id));
     const joined = stagedOf(now[0]!) && isTracked(now[0]!) ? [] : idsWithout(now, before, given);
     const isHashedAnew =
       now.length > 1 &&
@@ -56,6 +59,7 @@ export function lostState(
       !isInSteps(now[0]!) &&
       hashOf(base.splits, now[0]!) !== hashOf(splits, now[0]!);
     const said = [
+      ...gone.map(({ id, server }) => `the flow state in ${id} was lost with ${server}`),
       ...(left.length > 0 ? [`the flow state in ${left.join(', ')} is lost: it is removed without a successor`] : []),
       ...(joined.length > 0 ? [`flows come to ${joined.join(', ')} without the state that they have elsewhere`] : []),
       ...(isHashedAnew

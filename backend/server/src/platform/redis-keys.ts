@@ -66,6 +66,11 @@ export const KEYS = {
   scenarioRuns: `${project}:scenario-runs`,
   /** durable collection, by run: what the run created and has not been removed yet (scenarios/ledger.ts). */
   scenarioMade: `${project}:scenario-made`,
+  /** durable collections of what is out of service, of chains that are not kept, of the one policy, and of what was told (healing/records.ts). */
+  outOfService: `${project}:out-of-service`,
+  chainsNotKept: `${project}:chains-not-kept`,
+  healingPolicy: `${project}:healing-policy`,
+  healingAccounted: `${project}:healing-accounted`,
   /** string: the Calibration in use. */
   calibration: `${project}:calibration`,
   /** durable collections of service pools and of the requests that use them (service-requests/stored.ts). */

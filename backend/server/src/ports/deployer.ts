@@ -2,7 +2,19 @@ import type { Operation, PlanRequest } from '@orrery/contract';
 
 export const DEPLOYER = Symbol('Deployer');
 
-export type PlanChange = Partial<Pick<PlanRequest, 'chains' | 'implementations' | 'without_slots' | 'remove'>>;
+export type PlanChange = Partial<
+  Pick<
+    PlanRequest,
+    | 'implementations'
+    | 'without_slots'
+    | 'without_servers'
+    | 'without_boards'
+    | 'remove'
+    | 'chains'
+    | 'move'
+    | 'when_short'
+  >
+>;
 
 /** Changes what runs, for control loops of the server. */
 export interface Deployer {

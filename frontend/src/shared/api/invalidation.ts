@@ -19,6 +19,8 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   port: ['nodes'],
   drift: ['nodes', 'nf-instances'],
   loop: ['loops'],
+  maintenance: ['out-of-service', 'nodes'],
+  healing: ['out-of-service', 'chains-not-kept', 'nodes', 'deployments', 'chains'],
   slo: ['slos'],
   infrastructure: ['infrastructure', 'nodes', 'switches', 'twin'],
   twin: ['twin', 'health', 'nodes'],

@@ -91,6 +91,10 @@ const CONSTRAINTS: Record<Constraint['constraint'], Words> = {
   connection: { name: 'Connection', remedy: 'Join the two places by a link.' },
   capacity: { name: 'Capacity', remedy: 'Lower the expected rate or allow more instances.' },
   deployment: { name: 'What runs', remedy: 'Take down what is in the way first.' },
+  excluded: {
+    name: 'A part that must not be used',
+    remedy: 'Bring the part back into service, or wait until it is back.',
+  },
 };
 
 export function constraintName(constraint: Constraint['constraint']): string {
@@ -99,6 +103,7 @@ export function constraintName(constraint: Constraint['constraint']): string {
 
 /** What is short, by how much and where: `Processor on server-1: needs 1.20 cores, has 0.85 cores`. */
 export function constraintText({ constraint, needed, available, unit, where, meanwhile }: Constraint): string {
+  if (constraint === 'excluded') return `${where} cannot be used: it ${unit === 'is lost' ? unit : 'is excluded'}`;
   if (constraint === 'switch-path') return `no way leads from ${where} to where the chain goes on`;
   if (constraint === 'implementation' && available === 0) return `${where} lacks: ${unit}`;
   if (constraint === 'switch-program') return `${where} runs a P4 program of its own, and carries no chain`;

@@ -28,6 +28,7 @@ export function rulesBeforeHops(
   chains: readonly PlannedChain[],
   layouts: ReadonlyMap<string, MetadataLayout>,
   recall: Recall,
+  guarded: readonly PlannedChain[] = [],
 ): RulesBeforeHops {
   const [server] = serversOfFabric(infrastructure);
   const parts = chains.map((chain) => {
@@ -43,7 +44,11 @@ export function rulesBeforeHops(
       guards: guardRules(chain, layout),
     }));
   });
-  return { classes: parts.flatMap(({ classes }) => classes), guards: parts.flatMap(({ guards }) => guards) };
+  const others = guarded.flatMap((chain) => guardRules(chain, new Map()));
+  return {
+    classes: parts.flatMap(({ classes }) => classes),
+    guards: [...parts.flatMap(({ guards }) => guards), ...others],
+  };
 }
 
 const toward = (server: string) => ({

@@ -29,7 +29,7 @@ export function placeNodes(draft: SplitDraft): PlacedDraft {
   if (shortages.length > 0)
     throw new Infeasible(draft, { problems: shortages.map((it) => addressProblem(it, pgraph, chains)) });
   const layouts = metadataLayouts(chains, descriptors, base, recall);
-  const rules = rulesBeforeHops(infrastructure, chains, layouts, recall);
+  const rules = rulesBeforeHops(infrastructure, chains, layouts, recall, input.guarded);
   const needed = tableBeforeHops(infrastructure, switches, rules, [...addresses.values()].flat(), input.budget);
   if (needed.conflicts.length > 0) throw new Infeasible(draft, { conflicts: [...needed.conflicts] });
   const about = { chains, descriptors, infrastructure, bins: binsOf(infrastructure), pgraph, calibration };

@@ -54,7 +54,8 @@ export function predictPlan(draft: LoweredDraft): Plan {
     budget,
   );
   requireTime(budget);
-  const servers = infrastructure.servers.map(({ id }) => id);
+  const lost = new Set(input.lost_servers);
+  const servers = infrastructure.servers.flatMap(({ id }) => (lost.has(id) ? [] : [id]));
   const slots = [...linkedSlots(infrastructure).keys()];
   const abandoned = abandonedBy(input, graph);
   const instances = nfInstances(graph);
@@ -69,12 +70,12 @@ export function predictPlan(draft: LoweredDraft): Plan {
     problems: [
       ...draft.problems,
       ...hopelessObjectives(analysis, chains),
-      ...lostState(base, graph, splits, migrations, input),
+      ...lostState(base, graph, splits, migrations, { chains, descriptors, lost }),
     ],
     conflicts: [],
     pgraph,
     graph,
-    cost: costOf(graph, bound.lower_bound_bps, infrastructure),
+    cost: costOf(graph, bound.lower_bound_bps, infrastructure, input.exclusions),
     ...analysis,
     ...switched,
     splits,
@@ -94,6 +95,7 @@ function costOf(
   graph: Plan['graph'],
   lower_bound_bps: number,
   { servers }: LoweredDraft['input']['infrastructure'],
+  exclusions: ReadonlyMap<string, string>,
 ): Plan['cost'] {
   const nodes = placedNodes(graph);
   const inside = new Set(nodes.map(({ id }) => id));
@@ -105,6 +107,6 @@ function costOf(
     lower_bound_bps,
     total_traffic_bps: sum(between.map(({ rate_bps }) => rate_bps)),
     cores_used: sum(nodes.map(({ core_share }) => core_share)),
-    cores_available: sum(servers.map(({ cores }) => cores)),
+    cores_available: sum(servers.map(({ id, cores }) => (exclusions.has(id) ? 0 : cores))),
   };
 }

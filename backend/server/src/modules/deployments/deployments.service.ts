@@ -380,14 +380,12 @@ function serversOf({ graph }: Pick<Plan, 'graph'>): string[] {
 }
 
 /** The chain that is the subject of a change. */
-function subjectOf(
-  { chains = [], remove = [], implementations = [] }: PlanChange,
-  { abandoned, graph, id }: Plan,
-): string {
+function subjectOf({ chains = [], remove = [], implementations = [] }: PlanChange, plan: Plan): string {
+  const { abandoned, graph, id } = plan;
   const named = chains[0]?.chain_id ?? implementations[0]?.chain_id ?? remove[0];
   if (named !== undefined) return named;
   const lost = abandoned[0]?.slice(0, abandoned[0].lastIndexOf('.'));
-  return nfInstances(graph).find(({ pgraph_node }) => pgraph_node === lost)?.chain_id ?? id;
+  return nfInstances(graph).find(({ pgraph_node }) => pgraph_node === lost)?.chain_id ?? touchedBy(plan) ?? id;
 }
 
 /** The request with the versions that were chosen, so that planning it again gives the same. */

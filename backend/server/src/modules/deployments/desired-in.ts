@@ -9,13 +9,15 @@ export interface Target {
   readonly nodes: Plan['nodes'];
   readonly fabric: Pick<FabricSpec, 'rules'>;
   readonly abandoned: readonly string[];
+  /** Servers that are told as all others, and that nothing waits for. */
+  readonly lost: readonly string[];
   readonly drivers: readonly DriverChange[];
 }
 
 /** The way to a plan; null: to nothing. `drivers`: what it changes of the drivers as they are. */
 export function targetOf(operation_id: string, plan: Plan | null, drivers: readonly DriverChange[]): Target {
-  const { id = null, nodes = {}, fabric = { rules: [] }, abandoned = [] } = plan ?? {};
-  return { operation_id, plan_id: id, nodes, fabric, abandoned, drivers };
+  const { id = null, nodes = {}, fabric = { rules: [] }, abandoned = [], excluded } = plan ?? {};
+  return { operation_id, plan_id: id, nodes, fabric, abandoned, lost: excluded?.lost_servers ?? [], drivers };
 }
 
 /**
@@ -45,11 +47,15 @@ export function desiredIn(
       numbered(before.nodes[name], spec, generation),
     ]),
   );
-  const waiting = Object.entries(nodes).filter(([name, spec]) => {
-    const old = before.nodes[name];
-    return spec !== old && !(isEmptyNode(spec) && (!old || isEmptyNode(old)));
+  const waiting_for = changedNodes(before.nodes, nodes).filter((name) => !target.lost.includes(name));
+  return { ...base, nodes, waiting_for };
+}
+
+function changedNodes(before: Desired['nodes'], after: Desired['nodes']): string[] {
+  return Object.entries(after).flatMap(([name, spec]) => {
+    const old = before[name];
+    return spec !== old && !(isEmptyNode(spec) && (!old || isEmptyNode(old))) ? [name] : [];
   });
-  return { ...base, nodes, waiting_for: waiting.map(([name]) => name) };
 }
 
 /** The first phase, starting at `wanted`, that changes something, and the desired state in it. */
@@ -71,7 +77,7 @@ export function nextPhase(
 /** Whether the phase changes anything. */
 function changesIn(before: Desired, after: Desired, phase: Phase): boolean {
   if (phase === 'settled') return true;
-  return isFabricPhase(phase) ? after.fabric !== before.fabric : after.waiting_for.length > 0;
+  return isFabricPhase(phase) ? after.fabric !== before.fabric : changedNodes(before.nodes, after.nodes).length > 0;
 }
 
 /** Changed specs get the generation; the others keep theirs. */

@@ -47,6 +47,7 @@ beforeEach(() => {
         return calibration;
       },
     } as never,
+    { servers: [], lost_servers: [], boards: [] },
     { plan: make } as unknown as Planner,
   );
 });

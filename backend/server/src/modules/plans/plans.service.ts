@@ -20,6 +20,7 @@ import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { CALIBRATION, type CalibrationView } from '../../ports/calibration.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import type { PlanStore } from '../../ports/plan-store.js';
@@ -56,6 +57,7 @@ export class PlansService implements PlanStore {
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
     @Inject(CALIBRATION) private readonly calibration: CalibrationView,
+    @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
     @Inject(Planner) private readonly planner: Planner,
   ) {}
 
@@ -146,7 +148,10 @@ export class PlansService implements PlanStore {
 
   private async inputOf(request: PlanRequest, base: Plan | null, coming: readonly DriverChange[]) {
     const chains = await this.wanted(request, base);
-    const unknown = request.without_slots.flatMap((slot, i) => this.boards.errorsOf(slot, `/without_slots/${i}`));
+    const unknown = [
+      ...request.without_slots.flatMap((slot, i) => this.boards.errorsOf(slot, `/without_slots/${i}`)),
+      ...this.unknownParts(request),
+    ];
     if (unknown.length > 0) throw invalid(unknown);
     const { revision } = this.infrastructure.current;
     const switched = await plannedDrivers(request.switch_drivers, coming, this.infrastructure, this.switches);
@@ -182,7 +187,43 @@ export class PlansService implements PlanStore {
       ),
       reserved_slots: this.boards.reserved(),
       without_slots: [...request.without_slots, ...this.boards.broken()],
+      without_servers: distinct([...(request.without_servers ?? []), ...this.exclusions.servers], servers),
+      lost_servers: distinct(this.exclusions.lost_servers, servers),
+      without_boards: distinct([...(request.without_boards ?? []), ...this.exclusions.boards]),
+      guarded: this.guarded(request, base, chains),
+      ...(request.move ? { move: request.move } : {}),
+      ...(request.when_short ? { when_short: request.when_short } : {}),
     };
+  }
+
+  /** Chains that were left out and fail closed, until they run again or are removed. */
+  private guarded({ remove }: PlanRequest, base: Plan | null, chains: readonly PlannedChain[]): PlannedChain[] {
+    const known = new Set([...remove, ...chains.map(({ chain_id }) => chain_id)]);
+    return (base?.guarded ?? []).filter(({ chain_id }) => !known.has(chain_id));
+  }
+
+  private unknownParts({ without_servers = [], without_boards = [], move = [] }: PlanRequest): FieldError[] {
+    const { servers, boards } = this.infrastructure.current.infrastructure;
+    const errorsOf = (
+      ids: readonly string[],
+      known: readonly { id: string }[],
+      noun: string,
+      at: (i: number) => string,
+    ) =>
+      ids.flatMap((id, i): FieldError[] => {
+        const detail = `the infrastructure has no ${noun} "${id}"`;
+        return known.some((each) => each.id === id) ? [] : [{ pointer: at(i), detail, code: `unknown-${noun}` }];
+      });
+    return [
+      ...errorsOf(without_servers, servers, 'server', (i) => `/without_servers/${i}`),
+      ...errorsOf(without_boards, boards, 'board', (i) => `/without_boards/${i}`),
+      ...errorsOf(
+        move.map(({ server }) => server),
+        servers,
+        'server',
+        (i) => `/move/${i}/server`,
+      ),
+    ];
   }
 
   /** Programs and images that each server can run; servers that have not said are left out. */
@@ -206,8 +247,9 @@ export class PlansService implements PlanStore {
   /** What runs, with the request's chains added or replaced and its removals applied. */
   private async wanted(request: PlanRequest, base: Plan | null): Promise<PlannedChain[]> {
     const wanted = new Map((base?.chains ?? []).map((chain) => [chain.chain_id, chain]));
+    const guarded = new Set(base?.guarded?.map(({ chain_id }) => chain_id));
     request.remove.forEach((id, index) => {
-      if (!wanted.delete(id))
+      if (!wanted.delete(id) && !guarded.has(id))
         throw invalid([{ pointer: `/remove/${index}`, detail: `${id} is not deployed`, code: 'not-deployed' }]);
     });
     const named = new Set(request.remove);
@@ -268,6 +310,11 @@ function howToRun(
     ...(offload ? { offload } : {}),
     ...(splits.length > 0 ? { splits } : {}),
   };
+}
+
+/** Each once, and only those of `among`, if given. */
+function distinct(ids: readonly string[], among: readonly string[] = ids): string[] {
+  return [...new Set(ids)].filter((id) => among.includes(id));
 }
 
 function withoutServers(infrastructure: Infrastructure, away: ReadonlySet<string>): Infrastructure {

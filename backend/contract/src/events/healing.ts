@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { Id } from '../common.js';
+import { NotKept } from '../plan.js';
+import { event } from './declare.js';
+
+const kind = z.enum(['server', 'board']);
+const { slo_id, priority, constraint } = NotKept.shape;
+
+export const HEALING_EVENTS = {
+  'maintenance.began': event({
+    title: 'Maintenance began',
+    about: 'node',
+    data: z.object({ kind, operation_id: Id.nullable() }),
+  }),
+  'maintenance.ended': event({
+    title: 'Back in service',
+    about: 'node',
+    data: z.object({ kind, operation_id: Id.nullable() }),
+  }),
+  'healing.lost': event({
+    title: 'Server lost',
+    about: 'node',
+    severity: 'error',
+    data: z.object({ instances: z.array(Id).describe('that ran there, with their flow state') }),
+  }),
+  'healing.moved': event({
+    title: 'What was lost runs elsewhere',
+    about: 'node',
+    data: z.object({ operation_id: Id }),
+  }),
+  'healing.refused': event({
+    title: 'No plan without the lost server',
+    about: 'node',
+    severity: 'error',
+    data: z.object({}),
+  }),
+  'healing.not-kept': event({
+    title: 'Not kept',
+    about: 'chain',
+    severity: 'error',
+    data: z.object({ slo_id, priority, constraint, plan_id: Id }),
+  }),
+  'healing.kept-again': event({ title: 'Deployed again', about: 'chain', data: z.object({ plan_id: Id }) }),
+  'healing.back': event({
+    title: 'Lost server back',
+    about: 'node',
+    data: z.object({ returns: z.enum(['never', 'ask', 'auto']) }),
+  }),
+  'healing.returned': event({
+    title: 'Returned to the server',
+    about: 'node',
+    data: z.object({ operation_id: Id }),
+  }),
+};

@@ -1,0 +1,197 @@
+import { ChainDefinition, type Event, nfInstances } from '@orrery/contract';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventsOf } from './testing/events.js';
+import { monitorChain, RACK } from './testing/fixtures.js';
+import { Scratch, TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+/** A good half of what the network card of a server carries, so that no two chains fit on one. */
+const RATE_BPS = 550_000_000;
+const ENV = { ORRERY_AGENT_STALE_MS: '600', ORRERY_STEP_TIMEOUT_MS: '60000' };
+
+let server: TestServer;
+afterEach(() => server.stop());
+
+async function start(policy: Record<string, unknown> = {}): Promise<void> {
+  server = await TestServer.start({ twin: true, env: ENV });
+  await server.bringUp(RACK);
+  const body = { grace_s: 0.2, stable_s: 0.2, max_changes: 100, ...policy };
+  await server.api.call('putHealingPolicy', { body });
+}
+
+async function create(name: string, priority: number, more: Partial<ChainDefinition['traffic_class']> = {}) {
+  const port = 1000 + name.charCodeAt(0);
+  const { traffic_class, ...base } = monitorChain(name);
+  const match = [...traffic_class.match, { attribute: 'port.dst', value: port }];
+  const body = ChainDefinition.parse({
+    ...base,
+    priority,
+    slos: [],
+    traffic_class: { ...traffic_class, ...more, match, rate_bps: RATE_BPS },
+  });
+  const chain = await server.api.call('createChain', { body });
+  const { id } = await server.api.call('createDeployment', { body: { chain_id: chain.id } });
+  expect((await server.finished(id)).state).toBe('COMPLETED');
+  return chain.id;
+}
+
+const instances = async () => (await server.api.call('listNfInstances')).items;
+const placeOf = async (chain: string) => (await instances()).find(({ chain_id }) => chain_id === chain)?.server ?? null;
+const events = async () => (await server.api.call('listEvents', { query: { limit: 500 } })).items as Event[];
+const out = async () => (await server.api.call('listOutOfService')).items;
+const running = async () =>
+  (await server.api.call('listDeployments')).items.flatMap((it) => (it.state === 'running' ? it.chain_id : [])).sort();
+describe('a server that is lost', () => {
+  it('is done without, told with what is lost, and gets back what left it when it is well', async () => {
+    await start();
+    const [a, b] = [await create('a', 50), await create('b', 50)];
+    const [first, second] = [(await placeOf(a))!, (await placeOf(b))!];
+    await server.agents.get(first)!.kill();
+    await until('a runs elsewhere', async () => {
+      const place = await placeOf(a);
+      return place !== first && (await running()).includes(a);
+    });
+    expect(await placeOf(b)).toBe(second);
+    await until('it is told', async () => eventsOf(await events(), 'healing.moved').length > 0);
+    const told = await events();
+    expect(eventsOf(told, 'healing.lost')).toMatchObject([{ subject: first, data: { instances: ['a.monitor.0'] } }]);
+    expect(eventsOf(told, 'healing.not-kept')).toEqual([]);
+    expect(await out()).toMatchObject([{ id: first, maintenance: null, lost: { why: 'its agent is not connected' } }]);
+
+    await server.agents.get(first)!.connect();
+    await until('a is back', async () => (await placeOf(a)) === first && (await running()).length === 2);
+    await until('nothing is out of service', async () => (await out()).length === 0);
+    expect(eventsOf(await events(), 'healing.returned')).toMatchObject([{ subject: first }]);
+    expect(server.agents.get(first)!.spec!.instances).toHaveLength(1);
+  });
+
+  it('costs the least important chain its place where there is too little room, until it is back', async () => {
+    await start();
+    const ids = {
+      low: await create('l', 10),
+      mid: await create('m', 50),
+      high: await create('h', 90, { fail_closed: true }),
+    };
+    const lost = (await placeOf(ids.high))!;
+    await server.agents.get(lost)!.kill();
+    await until('the low one is told', async () => eventsOf(await events(), 'healing.not-kept').length > 0);
+    await until('the others run', async () => {
+      const now = await running();
+      return now.length === 2 && now.includes(ids.high) && now.includes(ids.mid);
+    });
+    expect(eventsOf(await events(), 'healing.not-kept')).toMatchObject([
+      { subject: ids.low, data: { slo_id: null, priority: 10, constraint: { constraint: expect.any(String) } } },
+    ]);
+    expect((await server.api.call('listChainsNotKept')).items).toMatchObject([
+      { chain_id: ids.low, priority: 10, version: 1 },
+    ]);
+    await server.agents.get(lost)!.connect();
+    await until('all run again', async () => (await running()).length === 3);
+    await until('it is accounted', async () => (await server.api.call('listChainsNotKept')).total === 0);
+    expect(eventsOf(await events(), 'healing.kept-again')).toMatchObject([{ subject: ids.low }]);
+  });
+
+  it('that comes and goes is changed around so often at most', async () => {
+    await start({ max_changes: 2, stable_s: 0.1 });
+    const a = await create('a', 50);
+    const changes = async () =>
+      (await server.api.call('listOperations', { query: { limit: 100 } })).items.filter(({ by }) => by === 'healing');
+    const place = (await placeOf(a))!;
+    const fails = async () => {
+      await server.agents.get(place)!.kill();
+      await until('it is lost', async () => (await out()).some((it) => it.id === place && it.lost));
+    };
+    await fails();
+    await server.agents.get(place)!.connect();
+    await until('a is back', async () => eventsOf(await events(), 'healing.returned').length > 0);
+    await fails();
+    await until('it is held back', async () => {
+      const { items } = await server.api.call('listLoops', { query: { limit: 100 } });
+      return items.find(({ id }) => id === 'healing')!.last_decision?.what === 'Hold back';
+    });
+    expect(await changes()).toHaveLength(2);
+    expect(await placeOf(a)).toBe(place);
+  });
+});
+
+it('nothing is decided or stored while nothing happens', async () => {
+  await start();
+  await create('a', 50);
+  const healing = async () =>
+    (await server.api.call('listLoops', { query: { limit: 100 } })).items.find(({ id }) => id === 'healing')!;
+  const before = await healing();
+  // Each report of an agent wakes the loop.
+  for (let i = 0; i < 20; i++) for (const agent of server.agents.values()) agent.report(agent.observed);
+  await until('it has looked', async () => (await healing()).runs > before.runs);
+  expect(await healing()).toMatchObject({ last_decision: null, failures: 0 });
+  expect(eventsOf(await events(), 'healing.')).toEqual([]);
+  expect((await server.api.call('listOperations', { query: { limit: 100 } })).total).toBe(1);
+});
+
+describe('maintenance', () => {
+  it('shows what would move, drains the server with its flow state, keeps plans away, and returns only if asked', async () => {
+    await start();
+    const a = await create('a', 50);
+    const place = (await placeOf(a))!;
+    const ask = (body: Record<string, unknown>) =>
+      server.api.call('beginMaintenance', { params: { id: place }, body: { reason: 'new memory', ...body } });
+    const seen = await ask({ dry_run: true });
+    expect(seen).toMatchObject({ part: null, operation_id: null, moves: [{ from: place }], warnings: [] });
+    expect(await placeOf(a)).toBe(place);
+    const begun = await ask({});
+    expect(begun).toMatchObject({ part: { id: place, maintenance: { reason: 'new memory' } }, moves: seen.moves });
+    expect((await server.finished(begun.operation_id!)).state).toBe('COMPLETED');
+    expect(await placeOf(a)).toBe(seen.moves[0]!.to);
+    expect(server.agents.get(place)!.calls.map(({ method }) => method)).toContain('export_state');
+    expect(
+      (await server.api.request('beginMaintenance', { params: { id: place }, body: JSON.stringify({ reason: 'x' }) }))
+        .status,
+    ).toBe(409);
+
+    await create('b', 50);
+    const plan = await server.api.call('previewPlan', { body: { chains: [] } });
+    expect(plan.excluded).toMatchObject({ servers: [place], lost_servers: [] });
+    expect(nfInstances(plan.graph).map((it) => it.server)).not.toContain(place);
+
+    const refused = await server.api.request('beginMaintenance', {
+      params: { id: seen.moves[0]!.to },
+      body: JSON.stringify({ reason: 'too much' }),
+    });
+    expect(refused.status).toBe(409);
+    expect((refused.body as { detail: string }).detail).toContain('cannot be drained');
+    expect((await out()).map(({ id }) => id)).toEqual([place]);
+
+    const ended = await server.api.call('endMaintenance', { params: { id: place }, body: { return: true } });
+    expect(ended).toMatchObject({ part: null, moves: [{ to: place }] });
+    expect((await server.finished(ended.operation_id!)).state).toBe('COMPLETED');
+    expect(await placeOf(a)).toBe(place);
+    expect(await out()).toEqual([]);
+  });
+
+  it('is kept by a restart of the server, and drains what a killed server had not drained', async () => {
+    await start();
+    const a = await create('a', 50);
+    const place = (await placeOf(a))!;
+    await server.api.call('beginMaintenance', { params: { id: place }, body: { reason: 'new memory' } });
+    await server.pause();
+    const { scratch } = server;
+    server = await TestServer.start({ twin: true, env: ENV }, scratch as Scratch);
+    expect(await out()).toMatchObject([{ id: place, maintenance: { reason: 'new memory' } }]);
+    await server.bringUp(RACK);
+    await until('it is drained', async () => (await placeOf(a)) !== place && (await running()).length === 1);
+  });
+
+  it('of a part that does not exist, or that is in service, is refused', async () => {
+    await start();
+    const begin = (id: string) =>
+      server.api.request('beginMaintenance', { params: { id }, body: JSON.stringify({ reason: 'x' }) });
+    expect((await begin('server-9')).status).toBe(404);
+    const end = await server.api.request('endMaintenance', { params: { id: RACK.servers[0]!.id }, body: '{}' });
+    expect(end.status).toBe(409);
+    const empty = await server.api.request('beginMaintenance', {
+      params: { id: RACK.servers[0]!.id },
+      body: JSON.stringify({ reason: '' }),
+    });
+    expect(empty).toMatchObject({ status: 422, body: { errors: [{ pointer: '/reason' }] } });
+  });
+});

@@ -1,0 +1,103 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Operation, Plan } from '@orrery/contract';
+import { ProblemError } from '../../platform/problem.js';
+import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
+import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { PLANS, type PlanStore } from '../../ports/plan-store.js';
+import { chainsLeftOut } from './moves.js';
+import { HealingRecords } from './records.js';
+
+/** Plans between two looks, at most: each is an operation that came about. */
+const MOST_PLANS = 64;
+
+/** Tells, once for each plan that came into force, what it does not keep, and remembers chains that it left out. */
+@Injectable()
+export class Accounts {
+  constructor(
+    @Inject(HealingRecords) private readonly records: HealingRecords,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(DEPLOYER) private readonly deployer: Deployer,
+    @Inject(PLANS) private readonly plans: PlanStore,
+    @Inject(CHAINS) private readonly chains: ChainStore,
+    @Inject(OPERATIONS) private readonly operations: OperationLog,
+  ) {}
+
+  /** The plan in force, while no operation is about to change it; undefined: one is. */
+  get atRest(): Plan | null | undefined {
+    return this.deployer.underWay().every(({ set_aside }) => set_aside !== null) ? this.view.comingPlan : undefined;
+  }
+
+  async update(nowMs: number): Promise<void> {
+    const plan = this.atRest;
+    if (plan === undefined) return;
+    const told = this.records.accountedPlan;
+    if (told !== (plan?.id ?? null)) await this.account(plan, told, nowMs);
+    await this.forgetDeleted();
+  }
+
+  private async account(plan: Plan | null, told: string | null | undefined, nowMs: number): Promise<void> {
+    const since = told === undefined ? [] : await this.plansSince(plan, told);
+    const running = new Set(plan?.chains.map(({ chain_id }) => chain_id));
+    const known = new Set(this.records.notKept().map(({ chain_id }) => chain_id));
+    await this.records.commit((draft) => {
+      for (const { made, before, versions } of since)
+        for (const { chain_id, slo_id, because, priority, constraint } of made.not_kept ?? []) {
+          const what = slo_id === null ? 'It was taken down' : `Its objective ${slo_id} is not met`;
+          draft.tell({
+            type: 'healing.not-kept',
+            subject: chain_id,
+            message: `${what}: ${because}`,
+            data: { slo_id, priority, constraint, plan_id: made.id },
+          });
+          const left = chainsLeftOut(made, before, versions, nowMs).find((chain) => chain.chain_id === chain_id);
+          if (left && !running.has(chain_id)) draft.keepNot(left);
+        }
+      for (const chain_id of known) {
+        if (!running.has(chain_id)) continue;
+        draft.forget(chain_id);
+        draft.tell({
+          type: 'healing.kept-again',
+          subject: chain_id,
+          message: 'It has a place again',
+          data: { plan_id: plan!.id },
+        });
+      }
+      draft.accounted(plan?.id ?? null);
+    });
+  }
+
+  /** Oldest first; each with the one that it replaced. */
+  private async plansSince(plan: Plan | null, told: string | null) {
+    const found: { made: Plan; before: Plan | null; versions: ReadonlyMap<string, number> }[] = [];
+    const operations = await this.operations.list();
+    for (let made = plan; made && made.id !== told && found.length < MOST_PLANS; ) {
+      const before = made.base_plan === null ? null : await this.plans.get(made.base_plan).catch(gone);
+      const { id } = made;
+      const changes = operations.find(({ plan_id }) => plan_id === id)?.chains ?? [];
+      const versions = new Map(
+        changes.flatMap(({ chain_id, from_version }) => (from_version === null ? [] : [[chain_id, from_version]])),
+      );
+      found.unshift({ made, before, versions });
+      made = before;
+    }
+    return found;
+  }
+
+  private async forgetDeleted(): Promise<void> {
+    for (const { chain_id } of this.records.notKept()) {
+      const chain = await this.chains.get(chain_id).catch(gone);
+      if (chain === null) await this.records.commit((draft) => draft.forget(chain_id));
+    }
+  }
+}
+
+function gone(error: unknown): null {
+  if (error instanceof ProblemError && error.status === 404) return null;
+  throw error;
+}
+
+export function isDone(operation: Operation): boolean {
+  return operation.state === 'COMPLETED' || operation.state === 'PARTIALLY_COMPLETED';
+}

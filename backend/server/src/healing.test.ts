@@ -1,4 +1,5 @@
 import { ChainDefinition, type Event, nfInstances } from '@orrery/contract';
+import { seededRandom } from '@orrery/planner';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventsOf } from './testing/events.js';
 import { monitorChain, RACK } from './testing/fixtures.js';
@@ -113,6 +114,37 @@ describe('a server that is lost', () => {
     expect(await placeOf(a)).toBe(place);
   });
 });
+
+it('after each of ten random turns what runs is what a model says, and each loss and return is accounted for', async () => {
+  await start({ stable_s: 0.1 });
+  const low = await create('l', 10);
+  const mid = await create('m', 50);
+  const high = await create('h', 90);
+  const ranked = [high, mid, low];
+  const random = seededRandom(7);
+  let alive = [...server.agents.keys()];
+  for (let turn = 0; turn < 10; turn++) {
+    const chosen = [...server.agents.keys()].filter(() => random() < 0.6);
+    const next = chosen.length > 0 ? chosen : alive.slice(0, 1);
+    for (const id of alive) if (!next.includes(id)) await server.agents.get(id)!.kill();
+    for (const id of next) if (!alive.includes(id)) await server.agents.get(id)!.connect();
+    alive = next;
+    // One chain fits on a server: the most important ones are kept.
+    const expected = ranked.slice(0, alive.length).sort();
+    await until(`turn ${turn} ends with ${alive}`, async () => {
+      const placed = await instances();
+      const isConsistent = placed.length === expected.length && placed.every((it) => alive.includes(it.server));
+      const notKept = (await server.api.call('listChainsNotKept')).total;
+      return isConsistent && notKept === 3 - expected.length && (await running()).join() === expected.join();
+    });
+    const told = await events();
+    for (const chain of ranked) {
+      const count = (type: Event['type']) => told.filter((it) => it.type === type && it.subject === chain).length;
+      expect(count('healing.not-kept') - count('healing.kept-again')).toBe(expected.includes(chain) ? 0 : 1);
+    }
+  }
+  expect(eventsOf(await events(), 'healing.not-kept').length).toBeGreaterThan(2);
+}, 180_000);
 
 it('nothing is decided or stored while nothing happens', async () => {
   await start();

@@ -1,13 +1,20 @@
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
-import { useDeployments, useHealth, useNfInstances, useNodes, useTwin } from '../../shared/api/queries.js';
+import {
+  useDeployments,
+  useHealth,
+  useNfInstances,
+  useNodes,
+  useSloAlerts,
+  useTwin,
+} from '../../shared/api/queries.js';
 import { shownState } from '../../shared/chain/nf-state.js';
 import { useCut } from '../../shared/stream/hooks.js';
 import { useSloRows } from '../../shared/stream/slo-rows.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './overview.module.css';
-import { systemState, troublesOf } from './system-state.js';
+import { openAlerts, systemState, troublesOf } from './system-state.js';
 
 function useTroubles() {
   const { data: health } = useHealth();
@@ -109,6 +116,25 @@ export function Troubles() {
             </Link>
           )}{' '}
           <span>{detail}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Alerts() {
+  const { data = [] } = useSloAlerts();
+  const cut = useCut();
+  const alerts = openAlerts(data, useChainTitle());
+  if (alerts.length === 0) return null;
+  return (
+    <ul className={classes.troubles} aria-label="Open alerts">
+      {alerts.map(({ key, text }) => (
+        <li key={key} data-status={cut ? 'stale' : 'degraded'}>
+          <Link to="/slos">
+            <StatusBadge state="warning" label="alert" />
+          </Link>{' '}
+          <span>{text}</span>
         </li>
       ))}
     </ul>

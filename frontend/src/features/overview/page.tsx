@@ -1,5 +1,5 @@
 import { PageBody, PageHeader } from '../../shared/page/page-header.js';
-import { HealthStrip, Troubles } from './health.js';
+import { Alerts, HealthStrip, Troubles } from './health.js';
 import classes from './overview.module.css';
 import { RecentEvents } from './recent-events.js';
 import { RunningChains } from './running-chains.js';
@@ -14,6 +14,7 @@ export function Component() {
         <div>
           <HealthStrip />
           <Troubles />
+          <Alerts />
         </div>
         <RunningChains />
         <Throughput />

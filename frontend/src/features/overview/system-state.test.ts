@@ -1,6 +1,6 @@
-import type { Deployment, Health, NfInstance, SloStatus } from '@orrery/contract';
+import type { Deployment, Health, NfInstance, SloAlert, SloStatus } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { type Known, systemState, troublesOf } from './system-state.js';
+import { type Known, openAlerts, systemState, troublesOf } from './system-state.js';
 
 const health = (status: Health['status'], parts: Health['parts'] = []): Health => ({
   status,
@@ -101,4 +101,18 @@ describe('the state of the system', () => {
     const failed = health('failed', [{ name: 'redis', status: 'failed', detail: 'does not answer' }]);
     expect(systemState(failed, troubles({ health: failed }))).toBe('failed');
   });
+});
+
+it('tells open alerts with their causes, apart from the troubles of now', () => {
+  const alert = (id: string, state: SloAlert['state'], cause: object | null) =>
+    ({ id, chain_id: 'ch-1', slo_id: 'p99', state, cause }) as SloAlert;
+  const alerts = [
+    alert('a', 'open', { what: 'link-down at link-1' }),
+    alert('b', 'open', null),
+    alert('c', 'resolved', null),
+  ];
+  expect(openAlerts(alerts, (id) => `Chain ${id}`)).toEqual([
+    { key: 'a', text: 'Chain ch-1: the budget of p99 burns too fast: link-down at link-1.' },
+    { key: 'b', text: 'Chain ch-1: the budget of p99 burns too fast: no cause found.' },
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { Deployment, Health, NfInstance, SloStatus } from '@orrery/contract';
+import type { Deployment, Health, NfInstance, SloAlert, SloStatus } from '@orrery/contract';
 import type { ChainTitle } from '../../shared/api/chains.js';
 import { endingOf, reasonText } from '../../shared/format/ending.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
@@ -69,6 +69,19 @@ function missText({ kind, unit, measured, target }: SloStatus): string {
   const found = measured === null ? 'nothing measured' : text(measured);
   const { what, bound } = MISSED[kind];
   return `${what} ${found}, ${bound} ${text(target)}`;
+}
+
+/**
+ * Open alerts, the worst first. They are no trouble of now: a budget that burned goes on to be told for a while after its
+ * objective is met again.
+ */
+export function openAlerts(alerts: readonly SloAlert[], titleOf: ChainTitle): { key: string; text: string }[] {
+  return alerts
+    .filter(({ state }) => state === 'open')
+    .map(({ id, chain_id, slo_id, cause }) => {
+      const why = cause ? cause.what.replace(/\.$/, '') : 'no cause found';
+      return { key: id, text: `${titleOf(chain_id)}: the budget of ${slo_id} burns too fast: ${why}.` };
+    });
 }
 
 /** The server's own status, lowered by any problem in the network. */

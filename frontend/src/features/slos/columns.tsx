@@ -3,13 +3,15 @@ import { Link } from 'react-router';
 import { chainPath } from '../../shared/api/chains.js';
 import { ChainState } from '../../shared/chain/chain-state.js';
 import { SloState } from '../../shared/chain/slo-state.js';
-import { bandText, carriedText, predictionError, predictionText } from '../../shared/format/prediction.js';
+import { bandText, carriedText, predictionText } from '../../shared/format/prediction.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 import { REAL_BOARD } from '../../shared/plan/emulated-boards.js';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
+import { burnOf, burnText, complianceText } from './budget.js';
+import { BudgetBar } from './budget-bar.js';
 import { ErrorText } from './error-text.js';
 import { objectiveText } from './objective.js';
 import classes from './slos.module.css';
@@ -27,6 +29,44 @@ function figure(name: 'target' | 'measured', title: string): Column<SloStatus> {
     },
   };
 }
+
+const BURN_WINDOWS = [3600, 60] as const;
+
+const BUDGET: readonly Column<SloStatus>[] = [
+  {
+    id: 'budget',
+    title: 'Budget left',
+    hint: 'Of the time for which the objective may be missed within its period',
+    value: ({ budget }) => budget?.left_share,
+    cell: ({ budget }) => <BudgetBar budget={budget} />,
+  },
+  {
+    id: 'burn',
+    title: 'Burn rate',
+    hint: 'How fast the budget is used up, over the last hour and over the last minute: at 1 it lasts just as long as its period',
+    number: true,
+    value: ({ budget }) => burnOf(budget, BURN_WINDOWS[0]),
+    cell: ({ budget }) => (
+      <LastKnown word="">
+        {burnText(burnOf(budget, BURN_WINDOWS[0]))}
+        <span className={classes.below}>{burnText(burnOf(budget, BURN_WINDOWS[1]))} over 1 min</span>
+      </LastKnown>
+    ),
+  },
+  {
+    id: 'compliance',
+    title: 'Compliance',
+    hint: 'Share of the judged seconds of the period in which the objective was met, and its goal',
+    number: true,
+    value: ({ budget }) => budget?.compliance,
+    cell: ({ budget }) => (
+      <span className={classes.text}>
+        {complianceText(budget?.compliance ?? null)}
+        {budget && <span className={classes.below}>goal {complianceText(budget.goal)}</span>}
+      </span>
+    ),
+  },
+];
 
 interface Known {
   readonly titleOf: (id: string) => string;
@@ -76,6 +116,7 @@ export function objectiveColumns({
       value: ({ state }) => state,
       cell: (slo) => <SloState slo={slo} definition={definitionOf(slo.chain_id)} />,
     },
+    ...BUDGET,
     figure('target', 'Target'),
     {
       id: 'predicted',
@@ -105,7 +146,7 @@ export function objectiveColumns({
       title: 'Against prediction',
       hint: 'Measured more or less than predicted',
       number: true,
-      value: predictionError,
+      value: ({ error }) => error,
       cell: (slo) => <ErrorText slo={slo} />,
     },
     {

@@ -12,8 +12,11 @@ import { DetailPanel, Facts } from '../../shared/ui/detail-panel.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { MeasuredText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { ChainHops } from './chain-hops.js';
 import { ErrorText } from './error-text.js';
+import { HistoryCharts } from './history-charts.js';
 import { objectiveSeries, objectiveText } from './objective.js';
+import { ObjectiveAlerts, ObjectiveBudget } from './objective-budget.js';
 import classes from './slos.module.css';
 
 interface ObjectiveDetailProps {
@@ -84,6 +87,10 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
           note="The dashed red line is the target."
         />
       )}
+      <ObjectiveBudget budget={slo.budget} />
+      {slo.budget && <HistoryCharts chainId={slo.chain_id} sloId={slo.slo_id} />}
+      {definition && <ChainHops chainId={slo.chain_id} chainName={definition.name} />}
+      <ObjectiveAlerts chain_id={slo.chain_id} slo_id={slo.slo_id} />
     </DetailPanel>
   );
 }

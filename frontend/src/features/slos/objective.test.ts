@@ -1,7 +1,7 @@
 import type { ChainDefinition, SloStatus } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { chain } from '../../editor-model/testing.js';
-import { carriedText, errorText, predictionError, predictionText } from '../../shared/format/prediction.js';
+import { carriedText, errorText, predictionText } from '../../shared/format/prediction.js';
 import { mergeSlos } from '../../shared/stream/slo-rows.js';
 import { objectiveSeries, objectiveText, worstFirst } from './objective.js';
 
@@ -27,15 +27,8 @@ const slo = (rest: Partial<SloStatus>): SloStatus => ({
 });
 
 describe('an objective', () => {
-  it('tells how far the measurement is from the prediction', () => {
-    expect(predictionError(slo({}))).toBeCloseTo(0.25);
-    expect(predictionError(slo({ measured: null }))).toBeNull();
-    expect(predictionError(slo({ predicted: 0 }))).toBeNull();
-  });
-
   it('does not compare what a chain could carry with what clients send', () => {
     const little = slo({ kind: 'throughput', unit: 'bps', measured: 2e5, predicted: 1e9, offered: 2e5, carried: 1 });
-    expect(predictionError(little)).toBeNull();
     expect(predictionText(little)).toBe('up to 1.00 Gbit/s');
     expect(carriedText(little)).toBe('100 % of 200 kbit/s offered');
     expect(carriedText(slo({}))).toBeNull();

@@ -18,6 +18,7 @@ import { useUrlParam } from '../../shared/ui/url-state.js';
 import { objectiveColumns } from './columns.js';
 import { worstFirst } from './objective.js';
 import { ObjectiveDetail } from './objective-detail.js';
+import { OpenAlerts } from './open-alerts.js';
 
 const keyOf = (slo: SloStatus) => `${slo.chain_id}/${slo.slo_id}`;
 
@@ -92,6 +93,7 @@ export function Component() {
         />
       </PageHeader>
       <PageBody>
+        <OpenAlerts />
         <Panel>
           <DataTable
             label="Objectives"

@@ -82,6 +82,7 @@ export const useServiceRequests = () => useList('listServiceRequests', 'service-
 export const useServicePools = () => useList('listServicePools', 'service-pools', 2000);
 export const useCapabilities = () => useList('listCapabilities', 'capabilities');
 export const useLoops = () => useList('listLoops', 'loops', 2000);
+export const useSloAlerts = () => useList('listSloAlerts', 'slos', 10_000);
 export const useSlos = () => useList('listSlos', 'slos', 10_000);
 /** Metrics change without an event. */
 export const useApplications = () => useList('listApplications', 'applications', 1000);

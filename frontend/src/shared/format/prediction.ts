@@ -1,15 +1,6 @@
 import type { PredictionBand, SloStatus } from '@orrery/contract';
 import { quantityOfUnit, quantityText } from './quantity.js';
 
-/**
- * How far the measurement is from the prediction, relative to the prediction; positive: measured more. Null where they cannot
- * be compared: a throughput that was predicted is what the chain could carry, not what clients send.
- */
-export function predictionError({ kind, measured, predicted }: SloStatus): number | null {
-  if (kind === 'throughput' || measured === null || predicted === null || predicted === 0) return null;
-  return (measured - predicted) / predicted;
-}
-
 /** `12.4 % more`, `3.0 % less`, from a factor of two on `6.4 times as much`: measured, as predicted. */
 export function errorText(error: number): string {
   if (error >= 1) return `${(1 + error).toFixed(error < 9 ? 1 : 0)} times as much`;

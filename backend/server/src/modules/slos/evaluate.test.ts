@@ -2,7 +2,7 @@ import { bucketOf, type Slo } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import type { Carriage } from '../../ports/data-path.js';
 import type { ExitWindow } from '../../ports/telemetry.js';
-import { evaluateSlo, LOSS_TOLERANCE } from './evaluate.js';
+import { evaluateSlo, LOSS_TOLERANCE, signedError } from './evaluate.js';
 
 const latency: Slo = { id: 'l', kind: 'latency', percentile: 90, max_us: 100 };
 const loss: Slo = { id: 'loss', kind: 'loss', max_share: 0.01 };
@@ -159,5 +159,11 @@ describe('evaluateSlo', () => {
     const cut = { carriage: carried(0.9), blackout: true };
     expect(judge(loss, window(), cut)).toMatchObject({ state: 'violated', measured: 1 });
     expect(judge(availability, window(), cut)).toMatchObject({ state: 'violated', measured: 0 });
+  });
+
+  it('tells how far the measurement is from the prediction, with its sign', () => {
+    expect(signedError(500, 400)).toBeCloseTo(0.25);
+    expect(signedError(300, 400)).toBeCloseTo(-0.25);
+    expect([signedError(null, 400), signedError(500, null), signedError(500, 0)]).toEqual([null, null, null]);
   });
 });

@@ -1,7 +1,7 @@
 import type { SloStatus } from '@orrery/contract';
 import { causeText } from '../../../shared/chain/class-objective-text.js';
 import { useDerived, useEditorContext } from '../../../shared/chain-draft/context.js';
-import { carriedText, errorText, predictionError, predictionText } from '../../../shared/format/prediction.js';
+import { carriedText, errorText, predictionText } from '../../../shared/format/prediction.js';
 import { quantityOfUnit } from '../../../shared/format/quantity.js';
 import { REAL_BOARD, useOnEmulatedBoard } from '../../../shared/plan/emulated-boards.js';
 import { useSloRows } from '../../../shared/stream/slo-rows.js';
@@ -27,7 +27,7 @@ function Figures({ chainId, sloId }: { readonly chainId: string; readonly sloId:
   const isOnEmulatedBoard = useOnEmulatedBoard()(chainId);
   if (!status) return null;
   const quantity = quantityOfUnit(status.unit);
-  const error = predictionError(status);
+  const { error } = status;
   const carried = carriedText(status);
   return (
     <dl className={classes.figures}>

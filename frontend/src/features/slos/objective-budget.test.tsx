@@ -1,0 +1,66 @@
+import { MantineProvider } from '@mantine/core';
+import type { SloBudget } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render, screen } from '@testing-library/react';
+import { MemoryRouter } from 'react-router';
+import { expect, it } from 'vitest';
+import { HistoryCharts } from './history-charts.js';
+import { ObjectiveAlerts, ObjectiveBudget } from './objective-budget.js';
+
+const budget: SloBudget = {
+  goal: 0.99,
+  period_s: 2_592_000,
+  since_ms: 0,
+  good_s: 3600,
+  bad_s: 360,
+  unknown_s: 60,
+  compliance: 0.909,
+  left_s: 25_560,
+  left_share: 0.986,
+  burn: [{ window_s: 3600, rate: 9.1 }],
+};
+
+function show(children: React.ReactNode, history?: object) {
+  const queries = new QueryClient({
+    defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY, retry: false } },
+  });
+  queries.setQueryData(['slos', 'listSloAlerts'], []);
+  if (history) queries.setQueryData(['slo-history', 'web', 'fast', 3600], history);
+  render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={queries}>{children}</QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+}
+
+const factOf = (name: string) => screen.getByText(name).nextElementSibling!.textContent;
+
+it('has every figure of a budget with its unit', () => {
+  show(<ObjectiveBudget budget={budget} />);
+  expect(screen.getByText('Budget of 30 d')).toBeTruthy();
+  expect(factOf('Left')).toBe('98.6 %, 7 h 6 min');
+  expect(factOf('Compliance')).toBe('90.9 % of the judged time, goal 99.000 %');
+  expect(factOf('Missed')).toBe('6 min 0 s');
+  expect(factOf('Unknown')).toBe('1 min 0 s');
+  expect(factOf('Burn rate, 1 h')).toBe('9.1 ×');
+});
+
+it('says that nothing is counted yet, and that there was no alert', () => {
+  show(
+    <>
+      <ObjectiveBudget budget={null} />
+      <ObjectiveAlerts chain_id="web" slo_id="fast" />
+    </>,
+  );
+  expect(screen.getByText('Its seconds are not counted yet.')).toBeTruthy();
+  expect(screen.getByText('None.')).toBeTruthy();
+});
+
+it('says where nothing was judged in place of an empty chart', () => {
+  const empty = { chain_id: 'web', slo_id: 'fast', goal: 0.99, period_s: 3600, since_ms: 0, step_s: 10, points: [] };
+  show(<HistoryCharts chainId="web" sloId="fast" />, empty);
+  expect(screen.getByText('Nothing was judged in this time.')).toBeTruthy();
+  expect(screen.getByRole('radio', { name: '6 h' })).toBeTruthy();
+});

@@ -35,7 +35,7 @@ export function LentAccelerators() {
   const [edited, setEdited] = useState<LendingGroup | 'new' | null>(null);
   const selected = groups.data?.find(({ id }) => id === selectedId) ?? groups.data?.[0];
   return (
-    <>
+    <div className={classes.lent}>
       <Panel
         title="Lent accelerators"
         actions={
@@ -59,10 +59,15 @@ export function LentAccelerators() {
         </QueryBoundary>
       </Panel>
       {selected && <Turns key={selected.id} group={selected} />}
+      {selected && selected.members.length > 0 && (
+        <Panel title={`VNFs of ${selected.title}`}>
+          <MemberTable members={selected.members} />
+        </Panel>
+      )}
       <Suspense fallback={null}>
         {edited && <LendingForm group={edited === 'new' ? null : edited} onClose={() => setEdited(null)} />}
       </Suspense>
-    </>
+    </div>
   );
 }
 
@@ -126,7 +131,6 @@ function Turns({ group }: { readonly group: LendingGroup }) {
           emulated={emulated}
         />
       </QueryBoundary>
-      {group.members.length > 0 && <MemberTable members={group.members} />}
     </Panel>
   );
 }

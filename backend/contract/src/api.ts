@@ -9,6 +9,7 @@ import { LOOP_ROUTES } from './api-loops.js';
 import { NF_DESCRIPTOR_ROUTES } from './api-nf-descriptors.js';
 import { P4_PROGRAM_ROUTES } from './api-p4-programs.js';
 import { JoinToken, JoinTokenRequest, SessionInfo, TwinStatus, ValidationResult } from './api-resources.js';
+import { SCALING_ROUTES } from './api-scaling.js';
 import { SCENARIO_ROUTES } from './api-scenarios.js';
 import { SERVICE_REQUEST_ROUTES } from './api-service-requests.js';
 import { SLO_ROUTES } from './api-slos.js';
@@ -259,6 +260,7 @@ export const ROUTES = defineRoutes({
   ...APPLICATION_ROUTES,
   ...BOARD_ROUTES,
   ...LENDING_ROUTES,
+  ...SCALING_ROUTES,
   ...SCENARIO_ROUTES,
   ...LOOP_ROUTES,
   ...WEBHOOK_ROUTES,

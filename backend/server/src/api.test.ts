@@ -281,7 +281,10 @@ describe('chains', () => {
     const shipped = await server.api.call('getNfDescriptor', { params: { id: 'nftables-firewall' } });
     const legacy = { ...shipped, id: 'unread-nf' };
     await server.api.call('createNfDescriptor', { body: legacy });
+    const nf = { chain_id: id, node_id: 'monitor' };
+    const scaling = await server.api.call('createScalingPolicy', { body: { nf } });
     const puts = {
+      putScalingPolicy: { params: { id: scaling.id }, body: { nf, max_instances: 9 } },
       putChain: { params: { id }, body: { ...monitorChain('unread'), title: 'Other' } },
       putInfrastructure: { body: { ...RACK, name: 'other' } },
       putApplication: { params: { id: web.id }, body: { ...web, config: { port: 8082 } } },
@@ -305,6 +308,7 @@ describe('chains', () => {
     expect((await server.api.call('getInfrastructure')).name).toBe(RACK.name);
     await server.api.call('deleteApplication', { params: { id: web.id } });
     await server.api.call('deleteNfDescriptor', { params: { id: legacy.id } });
+    await server.api.call('deleteScalingPolicy', { params: { id: scaling.id } });
   });
 
   it('have immutable versions', async () => {

@@ -21,6 +21,7 @@ import { P4ProgramsModule } from './modules/p4-programs/p4-programs.module.js';
 import { PlansModule } from './modules/plans/plans.module.js';
 import { ReconfigurationModule } from './modules/reconfiguration/reconfiguration.module.js';
 import { SamplesModule } from './modules/samples/samples.module.js';
+import { ScalingModule } from './modules/scaling/scaling.module.js';
 import { ScenariosModule } from './modules/scenarios/scenarios.module.js';
 import { ServiceRequestsModule } from './modules/service-requests/service-requests.module.js';
 import { SessionsModule } from './modules/sessions/sessions.module.js';
@@ -68,6 +69,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       ReconfigurationModule,
       LendingModule,
       ServiceRequestsModule,
+      ScalingModule,
       ScenariosModule,
       StreamModule,
       ShellsModule,

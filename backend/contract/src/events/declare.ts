@@ -24,6 +24,8 @@ export type EventSubject =
   | 'pcap'
   | 'policy'
   | 'reconfiguration'
+  | 'scaling'
+  | 'scaling-policy'
   | 'scenario-run'
   | 'server'
   | 'session'

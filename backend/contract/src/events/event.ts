@@ -14,6 +14,7 @@ import { NF_DESCRIPTOR_EVENTS } from './nf-descriptor.js';
 import { AGENT_EVENTS, NODE_EVENTS } from './node.js';
 import { P4_PROGRAM_EVENTS } from './p4-program.js';
 import { RECONFIGURATION_EVENTS } from './reconfiguration.js';
+import { SCALING_EVENTS } from './scaling.js';
 import { SCENARIO_EVENTS } from './scenario.js';
 import { SERVER_EVENTS } from './server.js';
 import { SERVICE_REQUEST_EVENTS } from './service-request.js';
@@ -45,6 +46,7 @@ export const EVENTS = {
   ...BOARD_EVENTS,
   ...RECONFIGURATION_EVENTS,
   ...LENDING_EVENTS,
+  ...SCALING_EVENTS,
   ...LOOP_EVENTS,
   ...HEALING_EVENTS,
   ...SLO_EVENTS,

@@ -62,6 +62,10 @@ export const KEYS = {
   lendingGroups: `${project}:lending-groups`,
   lendingLedgers: `${project}:lending-ledgers`,
   lendingTurns: `${project}:lending-turns`,
+  /** durable collection of scaling policies (scaling/policies.ts). */
+  scalingPolicies: `${project}:scaling-policies`,
+  /** durable collection of Scalings (scaling/scalings.ts). */
+  scalings: `${project}:scalings`,
   /** durable collection of the latest ScenarioReports (scenarios/records.ts). */
   scenarioRuns: `${project}:scenario-runs`,
   /** durable collection, by run: what the run created and has not been removed yet (scenarios/ledger.ts). */

@@ -1,4 +1,4 @@
-import type { Operation, PlanRequest } from '@orrery/contract';
+import type { Operation, Plan, PlanRequest } from '@orrery/contract';
 
 export const DEPLOYER = Symbol('Deployer');
 
@@ -21,9 +21,13 @@ export interface Deployer {
   /**
    * Plans a change of what runs and accepts it as an operation with that id; an id that was accepted already gives its
    * operation, so that asking again after a restart changes nothing twice. Throws 409 and 422 with the reasons where the
-   * plan cannot be made or applied.
+   * plan cannot be made or applied, or `refusal` finds a reason against it.
    */
-  change(request: PlanChange, operation: Pick<Operation, 'id' | 'kind' | 'by'>): Promise<Operation>;
+  change(
+    request: PlanChange,
+    operation: Pick<Operation, 'id' | 'kind' | 'by'>,
+    refusal?: (plan: Plan) => string | null,
+  ): Promise<Operation>;
   /** Takes an operation back that is not over, so that it ends without effect; one that is over stays as it is. */
   takeBack(id: string, why: string, by: string): Promise<void>;
   /** Accepted operations that have not finished, the running one first. */

@@ -63,6 +63,11 @@ export class FakeAgent {
   lastLoad: LoadResult | null = null;
   /** Instances that never become ready. */
   readonly pending = new Set<string>();
+  /** What it measures of an instance. */
+  loadOf: (instanceId: string) => { readonly cpu_share: number; readonly queue_depth: number } = () => ({
+    cpu_share: 0.05,
+    queue_depth: 0,
+  });
   private answersPings = true;
   private socket: WebSocket | null = null;
   private seq = 0;
@@ -205,8 +210,7 @@ export class FakeAgent {
         bytes_in: bytes,
         bytes_out: bytes,
         drops: {},
-        queue_depth: 0,
-        cpu_share: 0.05,
+        ...this.loadOf(id),
         latency_ns: packets > 0 ? [[bucket, packets]] : [],
       })),
       exits: (this.spec?.exits ?? []).map(({ exit_id }) => ({

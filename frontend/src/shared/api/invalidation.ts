@@ -38,6 +38,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   reconfiguration: ['reconfigurations', 'accelerators', 'reconfiguration-policies', 'nf-instances', 'deployments'],
   policy: ['reconfiguration-policies'],
   lending: ['lending-groups', 'lending-turns'],
+  scaling: ['scalings', 'scaling-policies'],
   scenario: ['scenario-runs', 'chains'],
   sqli: [],
   ddos: [],

@@ -19,6 +19,7 @@ import { DEPLOYER } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { FABRIC_VIEW, type FabricView } from '../../ports/fabric-driver.js';
+import { FLOW_MOVER } from '../../ports/flow-mover.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { Convergence } from './convergence.js';
 import { DeploymentHealth } from './deployment-health.js';
@@ -226,6 +227,7 @@ class NfInstancesController {
     { provide: DEPLOYER, useExisting: DeploymentsService },
     StateMigration,
     FlowMigrations,
+    { provide: FLOW_MOVER, useExisting: FlowMigrations },
     OperationControl,
     SwitchDesire,
     Convergence,
@@ -234,6 +236,6 @@ class NfInstancesController {
     DeploymentHealth,
     FirstPacket,
   ],
-  exports: [DEPLOYMENT_VIEW, DEPLOYER],
+  exports: [DEPLOYMENT_VIEW, DEPLOYER, FLOW_MOVER],
 })
 export class DeploymentsModule {}

@@ -67,13 +67,20 @@ export class DeploymentsService implements Deployer {
   ) {}
 
   /** Plans a change and accepts it as one operation of the kind. Throws like `deploy`. */
-  change(request: PlanChange, { id, kind, by }: Pick<Operation, 'id' | 'kind' | 'by'>): Promise<Operation> {
+  change(
+    request: PlanChange,
+    { id, kind, by }: Pick<Operation, 'id' | 'kind' | 'by'>,
+    refusal: (plan: Plan) => string | null = () => null,
+  ): Promise<Operation> {
     return this.mutex.run(async () => {
       const accepted = await this.operations.get(id);
       if (accepted) return accepted;
-      return this.planAndAccept(request, (plan) =>
-        this.accept(plan, null, { name: by, role: 'operator' }, { id, kind, subject: subjectOf(request, plan) }),
-      );
+      return this.planAndAccept(request, async (plan) => {
+        const why = plan.feasible ? refusal(plan) : null;
+        if (why !== null) throw conflict(why);
+        const about = { id, kind, subject: subjectOf(request, plan) };
+        return this.accept(plan, null, { name: by, role: 'operator' }, about);
+      });
     });
   }
 

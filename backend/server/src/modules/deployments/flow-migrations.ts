@@ -22,6 +22,7 @@ import { PROJECT } from '../../platform/redis-keys.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import type { FlowMover } from '../../ports/flow-mover.js';
 import { type CallMethod, FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import {
@@ -73,7 +74,7 @@ interface Run {
 
 /** Operations of kind `migrate`: flows move between two instances of an NF. They change no plan, so several may run. */
 @Injectable()
-export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
+export class FlowMigrations implements FlowMover, OnApplicationBootstrap, OnModuleDestroy {
   private readonly runs = new Map<string, Run>();
   /** By operation, from before it is recorded until it is over. */
   private readonly moves = new Map<string, FlowMigration>();
@@ -104,13 +105,15 @@ export class FlowMigrations implements OnApplicationBootstrap, OnModuleDestroy {
     await Promise.all([...this.runs.values()].map(({ done }) => done));
   }
 
-  /** Throws 404, 409 and 422. */
-  async begin(from: string, request: MigrateRequest, by: string): Promise<Operation> {
+  /** An operation with this id that there is already goes on as it is. Throws 404, 409 and 422. */
+  async begin(from: string, request: MigrateRequest, by: string, id = newId('op')): Promise<Operation> {
+    const known = this.operations.find(id) ?? (await this.operations.get(id));
+    if (known) return known;
     const { chain_id } = this.checked(from, request);
     const now = Date.now();
     const migration: FlowMigration = { from, ...request, ...NOTHING_MOVED };
     const operation: Operation = {
-      id: newId('op'),
+      id,
       project: PROJECT,
       kind: 'migrate',
       state: 'PROCESSING',

@@ -1,0 +1,170 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { FLOW_SPACE, KeepFlows, type MigrateRequest, type Operation, type Scaling, sampleKey } from '@orrery/contract';
+import { rangeMoves } from '@orrery/planner';
+import type { LoopRun } from '../../platform/control-loop/definition.js';
+import { ProblemError } from '../../platform/problem.js';
+import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { FLOW_MOVER, type FlowMover } from '../../ports/flow-mover.js';
+import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { runningNf } from './running-nf.js';
+import { operationOf, Scaler } from './scaler.js';
+import { Scalings } from './scalings.js';
+
+/** An operation that cannot go on for so long is taken back. */
+const PATIENCE_MS = 10_000;
+/** How long the latest figure of a split counts. */
+const FRESH_MS = 3000;
+const WHOLE = [{ lo: 0, hi: FLOW_SPACE }];
+
+/** Takes changes of numbers of instances from step to step. What it waits for is stored, so any server can go on with it. */
+@Injectable()
+export class ScalingConductor {
+  /** Monotonic clock, by change and step: when it began, its age at a start of the server taken from the wall clock once. */
+  private readonly since = new Map<string, number>();
+
+  constructor(
+    @Inject(Scalings) private readonly scalings: Scalings,
+    @Inject(Scaler) private readonly scaler: Scaler,
+    @Inject(DEPLOYER) private readonly deployer: Deployer,
+    @Inject(OPERATIONS) private readonly operations: OperationLog,
+    @Inject(FLOW_MOVER) private readonly mover: FlowMover,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+  ) {}
+
+  async look(scaling: Scaling, { step }: Pick<LoopRun, 'step'>): Promise<void> {
+    const next = await step(this.next(scaling));
+    if (next === null) return;
+    this.since.delete(keyOf(scaling));
+    await step(this.scalings.write(next));
+  }
+
+  /** Stops one that waits; the ranges go back. Null: it does not wait. */
+  async cancel(scaling: Scaling): Promise<Scaling | null> {
+    const name = scaling.steps[scaling.step];
+    if (scaling.state !== 'running' || (name !== 'settle' && name !== 'empty')) return null;
+    const next = name === 'settle' ? ended(scaling, 'cancelled') : goingBack(scaling, null);
+    await this.scalings.write(next);
+    return next;
+  }
+
+  /** How it is after this look; null: as it was. */
+  private async next(scaling: Scaling): Promise<Scaling | null> {
+    const name = scaling.steps[scaling.step];
+    const age = performance.now() - this.beginOf(scaling);
+    switch (name) {
+      case undefined:
+        return ended(scaling, 'completed');
+      case 'settle':
+        return age >= this.idleTimeoutOf(scaling) * 1000 ? further(scaling) : null;
+      case 'empty':
+        return this.emptied(scaling, age);
+      case 'move':
+        return this.moved(scaling);
+      default: {
+        const operation = await this.scaler.change(scaling, name).catch(asFailure);
+        if ('failed' in operation) return failed(scaling, operation.failed);
+        return this.changed(scaling, operation, age);
+      }
+    }
+  }
+
+  private async changed(scaling: Scaling, operation: Operation, age: number): Promise<Scaling | null> {
+    const { state, error, id } = operation;
+    if (state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED') return further(scaling);
+    if (isOver(operation)) return failed(scaling, error?.detail ?? `its operation ended as ${state}`);
+    if (state === 'FAILED_TEMP' && age > PATIENCE_MS)
+      await this.deployer.takeBack(id, error?.detail ?? 'it could not go on', scaling.by);
+    return null;
+  }
+
+  /** Flows that are left when the time is over are lost with their instance. */
+  private emptied(scaling: Scaling, age: number): Scaling | null {
+    const leaving =
+      runningNf(this.view.plan, scaling.nf)?.instances.filter(({ ordinal }) => ordinal >= scaling.to) ?? [];
+    const flows = leaving.map(({ id }) => this.telemetry.newest(sampleKey('instance', id, 'flows'), FRESH_MS));
+    const known = flows.every((count) => count !== null);
+    const left = known ? flows.reduce<number>((sum, count) => sum + count!, 0) : null;
+    if (left !== 0 && age < scaling.drain_s * 1000) return null;
+    return further({ ...scaling, left_flows: left });
+  }
+
+  /** All moves at once: each of its own instances. One that cannot be made leaves its flows where they are. */
+  private async moved(scaling: Scaling): Promise<Scaling | null> {
+    const running = runningNf(this.view.plan, scaling.nf);
+    if (!running) return failed(scaling, 'the NF does not run any more');
+    const { before, after, by } = scaling;
+    const or = (ranges: Scaling['before']) => (ranges.length > 0 ? ranges : WHOLE);
+    const troubles: string[] = [];
+    let waits = false;
+    for (const [i, { from, to, lo, hi }] of rangeMoves(or(before), or(after)).entries()) {
+      const [source, target] = [running.instances[from], running.instances[to]];
+      if (!source || !target || !running.split) continue;
+      const steer = running.at === 'engine';
+      const flows = { match: [], hash: { key: [...running.split.key], lo, hi } };
+      const request: MigrateRequest = { to: target.id, flows, steer, release: true };
+      const id = `${operationOf(scaling)}-${i}`;
+      const known = await this.operations.get(id);
+      // The moves of one instance take turns.
+      if (waits && !known) continue;
+      const operation = known ?? (await this.mover.begin(source.id, request, by, id).catch(asFailure));
+      if ('failed' in operation) troubles.push(operation.failed);
+      else if (!isOver(operation)) waits = true;
+      else if (operation.state !== 'COMPLETED')
+        troubles.push(operation.error?.detail ?? `a move ended as ${operation.state}`);
+    }
+    if (waits) return null;
+    const error = troubles.length === 0 ? scaling.error : `flows stayed where they were: ${troubles[0]}`.slice(0, 500);
+    return further({ ...scaling, error });
+  }
+
+  private idleTimeoutOf({ nf }: Scaling): number {
+    const asked = this.view.plan?.chains
+      .find(({ chain_id }) => chain_id === nf.chain_id)
+      ?.splits?.find(({ node_id }) => node_id === nf.node_id);
+    return (asked?.keep_flows ?? KeepFlows.parse({})).idle_timeout_s;
+  }
+
+  private beginOf(scaling: Scaling): number {
+    const key = keyOf(scaling);
+    const known = this.since.get(key) ?? performance.now() - Math.max(0, Date.now() - scaling.step_ms);
+    this.since.set(key, known);
+    return known;
+  }
+}
+
+function keyOf({ id, step }: Scaling): string {
+  return `${id} ${step}`;
+}
+
+function ended(scaling: Scaling, state: Scaling['state']): Scaling {
+  return { ...scaling, state, ended_ms: Date.now() };
+}
+
+function further(scaling: Scaling): Scaling {
+  const step = scaling.step + 1;
+  if (step < scaling.steps.length) return { ...scaling, step, step_ms: Date.now() };
+  const wentBack = scaling.steps.at(-1) === 'restore';
+  const state = !wentBack ? 'completed' : scaling.error === null ? 'cancelled' : 'failed';
+  return ended({ ...scaling, step, step_ms: Date.now() }, state);
+}
+
+/** Ranges that were drained before go back. */
+function goingBack(scaling: Scaling, error: string | null): Scaling {
+  const steps = [...scaling.steps.slice(0, scaling.step + 1), 'restore' as const];
+  return { ...scaling, steps, step: scaling.step + 1, step_ms: Date.now(), error };
+}
+
+function failed(scaling: Scaling, why: string): Scaling {
+  const done = scaling.steps.slice(0, scaling.step);
+  if (done.includes('drain') && !scaling.steps.includes('restore')) return goingBack(scaling, why);
+  return ended({ ...scaling, error: why }, 'failed');
+}
+
+/** The detail of a refusal; rethrows any other error, which is worth a retry. */
+function asFailure(error: unknown): { readonly failed: string } {
+  if (error instanceof ProblemError && error.status < 500) return { failed: error.message };
+  throw error;
+}

@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type NfRef, nfInstances, type Plan, type SampleMetric, sampleKey } from '@orrery/contract';
+import type { NfLoad } from '@orrery/planner';
+import { DATA_PATH, type DataPath } from '../../ports/data-path.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { runningNf } from './running-nf.js';
+
+/** How long the latest sample is valid. */
+const FRESH_MS = 2500;
+
+/** What is measured of the instances of an NF and of what is behind them. */
+@Injectable()
+export class ScalingLoads {
+  constructor(
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(DATA_PATH) private readonly dataPath: DataPath,
+  ) {}
+
+  /** Null: it does not run. */
+  of(nf: NfRef): NfLoad | null {
+    const { plan } = this.view;
+    const running = runningNf(plan, nf);
+    if (!plan || !running) return null;
+    const broken = this.dataPath.troublesOf(nf.chain_id).find(({ link }) => link !== null);
+    return {
+      instances: running.instances.map(({ id, ordinal, server, core }) => ({
+        id,
+        ordinal,
+        utilization: this.utilization(plan, server, core),
+        share: this.newest(id, 'cpu'),
+        queue: this.newest(id, 'queue'),
+        delay_us: this.newest(id, 'latency_p99_us'),
+      })),
+      behind: this.deepestBehind(plan, nf),
+      hindrance: broken ? broken.what : null,
+    };
+  }
+
+  private newest(id: string, metric: SampleMetric<'instance'>): number | null {
+    return this.telemetry.newest(sampleKey('instance', id, metric), FRESH_MS);
+  }
+
+  /** Of a core, by all instances that run there; null: one of them was not measured. */
+  private utilization(plan: Plan, server: string, core: number): number | null {
+    const shares = nfInstances(plan.graph)
+      .filter((it) => it.server === server && it.core === core && it.driver !== 'board')
+      .map(({ id }) => this.newest(id, 'cpu'));
+    if (shares.length === 0 || shares.includes(null)) return null;
+    return shares.reduce<number>((sum, share) => sum + share!, 0);
+  }
+
+  private deepestBehind(plan: Plan, { chain_id, node_id }: NfRef): NfLoad['behind'] {
+    const edges = plan.chains.find((chain) => chain.chain_id === chain_id)?.definition.edges ?? [];
+    const behind = new Set<string>();
+    const open = [node_id];
+    for (let at = open.pop(); at !== undefined; at = open.pop())
+      for (const { from, to } of edges)
+        if (from === at && !behind.has(to)) {
+          behind.add(to);
+          open.push(to);
+        }
+    const queues = nfInstances(plan.graph).flatMap(({ id, node_id: node, chain_id: chain }) => {
+      const queue = chain === chain_id && behind.has(node) ? this.newest(id, 'queue') : null;
+      return queue === null ? [] : [{ node_id: node, queue }];
+    });
+    return queues.length === 0 ? null : queues.reduce((a, b) => (b.queue > a.queue ? b : a));
+  }
+}

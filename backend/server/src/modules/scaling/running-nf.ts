@@ -1,0 +1,38 @@
+import { type FlowRange, type Instance, type NfRef, nfInstances, type Plan, type PlannedSplit } from '@orrery/contract';
+import { equalRanges } from '@orrery/planner';
+
+/** An NF of a plan as far as scaling is concerned. */
+export interface RunningNf {
+  /** By ordinal. */
+  readonly instances: readonly Instance[];
+  /** By ordinal; empty: one instance takes all flows. */
+  readonly ranges: readonly FlowRange[];
+  readonly split: PlannedSplit | null;
+  /** Who gives flows to its instances. */
+  readonly at: PlannedSplit['at'];
+  /** Whether flows in progress are known to who splits them, so that they stay when ranges change. */
+  readonly tracked: boolean;
+}
+
+/** Null: it does not run. */
+export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): RunningNf | null {
+  const instances = nfInstances(plan?.graph)
+    .filter((it) => it.chain_id === chain_id && it.node_id === node_id)
+    .toSorted((a, b) => a.ordinal - b.ordinal);
+  if (!plan || instances.length === 0) return null;
+  const split = plan.splits.find((it) => it.chain_id === chain_id && it.node_id === node_id) ?? null;
+  const ids = new Set(instances.map(({ id }) => id));
+  const entering = plan.graph.edges.filter(({ to, direction }) => ids.has(to) && direction === 'forward');
+  const at = entering.some(({ from }) => from === null) ? 'switch' : 'engine';
+  const hashed = entering.length > 0 && entering.every(({ key }) => key.length > 0);
+  const kept = instances.length === 1 ? at === 'engine' : split !== null && split.keep_flows !== null;
+  const byId = new Map(split?.targets.map(({ instance_id, range }) => [instance_id, range]));
+  const ranges = instances.flatMap(({ id }) => byId.get(id) ?? []);
+  return {
+    instances,
+    ranges: instances.length === 1 ? [] : ranges.length > 0 ? ranges : equalRanges(instances.length),
+    split,
+    at,
+    tracked: hashed && kept,
+  };
+}

@@ -1,0 +1,147 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  KeepFlows,
+  type NfRef,
+  type NfSplit,
+  type Operation,
+  type ScaleRequest,
+  type Scaling,
+  type ScalingStep,
+} from '@orrery/contract';
+import { drainedRanges, scaledRanges } from '@orrery/planner';
+import { newId } from '../../platform/ids.js';
+import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
+import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
+import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { type RunningNf, runningNf } from './running-nf.js';
+import { instancesText, Scalings } from './scalings.js';
+
+/** Entries that a switch spends on flows in progress, of the 2,048 that E2 3.6.2 assumes. */
+const SWITCH_FLOWS = 1024;
+
+export interface ScalingWish extends Pick<ScaleRequest, 'instances' | 'flows' | 'drain_s'> {
+  readonly nf: NfRef;
+  /** Ordinal of the instance whose range is halved first; absent: the widest. */
+  readonly split?: number;
+  /** Switches are to keep flows, by an entry each. */
+  readonly bySwitches?: boolean;
+  readonly cause: string;
+  readonly policy_id: string | null;
+  readonly by: string;
+}
+
+/** Begins changes of numbers of instances, and makes the plan of each of their steps. */
+@Injectable()
+export class Scaler {
+  constructor(
+    @Inject(Scalings) private readonly scalings: Scalings,
+    @Inject(DEPLOYER) private readonly deployer: Deployer,
+    @Inject(OPERATIONS) private readonly operations: OperationLog,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
+  ) {}
+
+  /** Whether flows of the NF may meet any instance, so that none has to stay. */
+  keepsNothing({ instances }: RunningNf): boolean {
+    return (this.catalogue.find(instances[0]!.nf)?.affinity ?? []).length === 0;
+  }
+
+  /** Stores the change and begins its first step. Throws 404, 409 and 422; then nothing has been begun. */
+  async begin(wish: ScalingWish): Promise<Operation> {
+    const { nf, instances: to, flows, drain_s, cause, policy_id, by } = wish;
+    const running = this.runningOf(nf);
+    const from = running.instances.length;
+    const steps = this.stepsOf(running, wish);
+    const scaling: Scaling = {
+      id: newId('sc'),
+      ...{ nf, from, to, flows, drain_s, policy_id, cause, by, steps },
+      before: [...running.ranges],
+      after: to === 1 ? [] : scaledRanges(running.ranges, to, wish.split),
+      state: 'running',
+      step: 0,
+      step_ms: Date.now(),
+      left_flows: null,
+      error: null,
+      started_ms: Date.now(),
+      ended_ms: null,
+    };
+    await this.scalings.begin(scaling);
+    try {
+      return await this.change(scaling, steps[0]!);
+    } catch (error) {
+      if (error instanceof ProblemError && error.status < 500 && !(await this.operations.get(operationOf(scaling))))
+        await this.scalings.forget(scaling.id);
+      throw error;
+    }
+  }
+
+  /** The operation of a step that changes the plan; the one that was accepted before, if there is one. */
+  async change(scaling: Scaling, step: ScalingStep): Promise<Operation> {
+    const { nf, by } = scaling;
+    const id = operationOf(scaling);
+    const accepted = await this.operations.get(id);
+    if (accepted) return this.deployer.operation(id) ?? accepted;
+    const deployment = this.view.deployment(nf.chain_id);
+    if (!deployment || deployment.state === 'undeploying') throw conflict('The chain is not deployed any more.');
+    const bySwitches = step === 'track' && runningNf(this.view.comingPlan, nf)?.at === 'switch';
+    const keep_flows = bySwitches ? { keep_flows: KeepFlows.parse({ capacity: SWITCH_FLOWS }) } : {};
+    const split = { node_id: nf.node_id, ...splitOf(scaling, step), ...keep_flows };
+    const chains = [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }];
+    const operation = { id, kind: 'deploy', by } as const;
+    return this.deployer.change({ chains }, operation, ({ diff }) =>
+      diff.moved.length === 0 ? null : `It would move ${diff.moved.join(', ')}, which would disturb what runs.`,
+    );
+  }
+
+  private runningOf(nf: NfRef): RunningNf {
+    const deployment = this.view.deployment(nf.chain_id);
+    if (!deployment) throw notFound('deployment of chain', nf.chain_id);
+    if (deployment.state === 'undeploying') throw conflict('The chain is being taken down.');
+    const running = runningNf(this.view.comingPlan, nf);
+    if (!running)
+      throw invalid([{ pointer: '/node_id', detail: `the chain runs no NF ${nf.node_id}`, code: 'unknown-node' }]);
+    return running;
+  }
+
+  private stepsOf(running: RunningNf, { nf, instances: to, flows, bySwitches }: ScalingWish): ScalingStep[] {
+    const from = running.instances.length;
+    const { tracked, at } = running;
+    const name = nf.node_id;
+    const free = this.keepsNothing(running);
+    const refused = (pointer: string, detail: string, code: string) => invalid([{ pointer, detail, code }]);
+    const most = this.catalogue.find(running.instances[0]!.nf)?.scaling.max_instances ?? to;
+    if (to > most) throw refused('/instances', `is above ${most}, the most that ${name} allows`, 'above-limit');
+    if (bySwitches && at === 'engine')
+      throw conflict(`An engine shares out the flows of ${name}, no switch: none can keep them.`);
+    const mayTrack = at === 'engine' || (bySwitches && from > 1);
+    const knows = tracked || mayTrack || free;
+    if (!knows && flows === 'keep')
+      throw refused(
+        '/flows',
+        `switches share out the flows of ${name} and know none of those in progress: they could only migrate`,
+        'not-tracked',
+      );
+    const track: ScalingStep[] = tracked || free || !mayTrack ? [] : ['track', 'settle'];
+    if (to === from) {
+      if (track.length === 0) throw refused('/instances', `${name} has ${instancesText(from)} already`, 'unchanged');
+      return track;
+    }
+    if (free) return ['resize'];
+    const move: ScalingStep[] = flows === 'migrate' ? ['move'] : [];
+    return to > from ? [...track, 'resize', ...move] : [...track, 'drain', ...move, 'empty', 'resize'];
+  }
+}
+
+/** Id of the operation of the step that it is at: the same after a restart. */
+export function operationOf({ id, step }: Pick<Scaling, 'id' | 'step'>): string {
+  return `${id}.${step}`;
+}
+
+function splitOf({ from, to, before, after }: Scaling, step: ScalingStep): Omit<NfSplit, 'node_id'> {
+  const of = (instances: number, ranges: Scaling['before']) => ({ instances, ...(instances > 1 ? { ranges } : {}) });
+  if (step === 'resize') return of(to, after);
+  if (step === 'drain') return of(from, drainedRanges(before, to));
+  return of(from, before);
+}

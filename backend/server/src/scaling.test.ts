@@ -1,0 +1,197 @@
+import { ChainDefinition, FLOW_SPACE, type KeepFlows, type Operation, type Scaling } from '@orrery/contract';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { eventsOf } from './testing/events.js';
+import { FakeAgent } from './testing/fake-agent.js';
+import { RACK } from './testing/fixtures.js';
+import { TestServer } from './testing/server.js';
+import { until } from './testing/wait.js';
+
+/** A monitor in front of an IDS, each of which needs one instance by its estimate. */
+const CHAIN = ChainDefinition.parse({
+  name: 'web',
+  title: 'Web',
+  traffic_class: {
+    from: ['client-1'],
+    match: [{ attribute: 'ip.dst', value: '10.0.2.0/24' }],
+    rate_bps: 1e6,
+    packet_bytes: 64,
+  },
+  nodes: [
+    { id: 'in', kind: 'ingress' },
+    { id: 'fw', kind: 'nf', nf: 'monitor' },
+    { id: 'ids', kind: 'nf', nf: 'ids' },
+    { id: 'out', kind: 'egress' },
+  ],
+  edges: [
+    { id: 'e1', from: 'in', to: 'fw' },
+    { id: 'e2', from: 'fw', to: 'ids' },
+    { id: 'e3', from: 'ids', to: 'out' },
+  ],
+  slos: [],
+});
+const KEEP: KeepFlows = { capacity: 100, idle_timeout_s: 1 };
+const HALVES = [
+  { lo: 0, hi: FLOW_SPACE / 2 },
+  { lo: FLOW_SPACE / 2, hi: FLOW_SPACE },
+];
+
+let server: TestServer;
+let chain_id: string;
+/** CPU share of each instance of the IDS; what its split tells of flows at each. */
+let cpu: (id: string) => number;
+let queue: number;
+let flows: number;
+let beat: NodeJS.Timeout;
+
+/** Agents report all the time, as real ones do. */
+function report(): void {
+  for (const agent of server.agents.values()) {
+    agent.loadOf = (id) => ({
+      cpu_share: id.includes('.ids.') ? cpu(id) : 0.01,
+      queue_depth: id.includes('.ids.') ? queue : 0,
+    });
+    const output = agent.spec?.instances.find(({ node_id }) => node_id === 'fw')?.outputs[0];
+    const targets = output?.targets.map(({ to }) => ({ to, packets: 1, flows, exceptions: 0 })) ?? [];
+    const split = {
+      from_id: 'web.fw.0',
+      edge_id: output?.edge_id ?? '',
+      tracks_flows: true,
+      untracked: 0,
+      displaced: 0,
+      targets,
+    };
+    agent.sample(1, 160, targets.length > 1 ? [split] : []);
+  }
+}
+
+beforeEach(async () => {
+  [cpu, queue, flows] = [() => 0.5, 0, 3];
+  server = await TestServer.start({ twin: true });
+  await server.bringUp(RACK);
+  ({ id: chain_id } = await server.api.call('createChain', { body: CHAIN }));
+  const splits = [{ node_id: 'ids', keep_flows: KEEP }];
+  const { id } = await server.api.call('createDeployment', { body: { chain_id, splits } });
+  expect(await server.finished(id)).toMatchObject({ state: 'COMPLETED', error: null });
+  beat = setInterval(report, 100);
+});
+afterEach(async () => {
+  clearInterval(beat);
+  await server.stop();
+});
+
+const idsOf = async () =>
+  (await server.api.call('listNfInstances', { query: { chain_id, nf: 'ids' } })).items.map(({ id }) => id).sort();
+const scale = (instances: number, more: object = {}) =>
+  server.api.request('scaleDeployment', {
+    params: { chain_id },
+    body: JSON.stringify({ node_id: 'ids', instances, ...more }),
+  });
+const scalings = async () => (await server.api.call('listScalings')).items;
+const stepOf = ({ steps, step }: Scaling) => steps[step];
+const at = (step: string) => until(`step ${step}`, async () => stepOf((await scalings())[0]!) === step);
+const over = () =>
+  until('the end', async () => {
+    const [last] = await scalings();
+    return last!.state === 'running' ? null : last!;
+  });
+const ranges = async () =>
+  (await server.api.call('getSplit', { params: { chain_id, node_id: 'ids' } })).targets.map(({ range }) => range);
+const operations = async () => (await server.api.call('listOperations')).items.filter(({ kind }) => kind === 'deploy');
+
+it('by hand: flows become known before a split, and an instance that goes waits for its flows, also over a restart', async () => {
+  // The switch shares out the flows of the first NF, and knows none of those in progress.
+  const atSwitch = await scale(2, { node_id: 'fw' });
+  expect([atSwitch.status, (atSwitch.body as { errors: { pointer: string }[] }).errors[0]!.pointer]).toEqual([
+    422,
+    '/flows',
+  ]);
+  const first = (await scale(2)).body as Operation;
+  expect(first).toMatchObject({ kind: 'deploy', subject: chain_id });
+  expect((await scale(3)).status).toBe(409);
+  expect(await over()).toMatchObject({ state: 'completed', steps: ['track', 'settle', 'resize'], error: null });
+  expect(await idsOf()).toEqual(['web.ids.0', 'web.ids.1']);
+  expect(await ranges()).toEqual(HALVES);
+  expect((await scale(99)).status).toBe(422);
+  expect((await scale(2)).status).toBe(422);
+
+  await scale(1);
+  await at('empty');
+  expect((await ranges())[1]!.hi - (await ranges())[1]!.lo).toBe(1);
+  // A cancelled one gives the range back.
+  const { id } = (await scalings())[0]!;
+  await server.api.call('cancelScaling', { params: { id } });
+  expect(await over()).toMatchObject({ id, state: 'cancelled' });
+  expect(await ranges()).toEqual(HALVES);
+
+  await scale(1);
+  await at('empty');
+  clearInterval(beat);
+  const nodes = [...server.agents.keys()];
+  await server.pause();
+  server = await TestServer.start({ twin: true }, server.scratch);
+  for (const node of nodes) {
+    const { token } = await server.api.call('createJoinToken', { body: { node } });
+    const agent = new FakeAgent(server.running.url, node, token);
+    await agent.connect();
+    server.agents.set(node, agent);
+  }
+  await until('they are told', () => [...server.agents.values()].some(({ spec }) => spec?.instances.length));
+  expect(stepOf((await scalings())[0]!)).toBe('empty');
+  flows = 0;
+  beat = setInterval(report, 100);
+  expect(await over()).toMatchObject({ state: 'completed', left_flows: 0 });
+  expect(await idsOf()).toEqual(['web.ids.0']);
+  const made = (await operations()).map(({ id: each }) => each);
+  expect(new Set(made).size).toBe(made.length);
+}, 60_000);
+
+it('by policy: out at overload, refused once at its limit, in when idle, and nothing otherwise', async () => {
+  const limits = { utilization: 0.8, queue: 100, for_s: 0.5 };
+  const body = {
+    nf: { chain_id, node_id: 'ids' },
+    out: limits,
+    in: { utilization: 0.2, queue: 5, for_s: 0.5 },
+    max_instances: 2,
+    cooldown_s: 1,
+  };
+  const bad = await server.api.request('createScalingPolicy', {
+    body: JSON.stringify({ ...body, in: limits, nf: { chain_id, node_id: 'ids' } }),
+  });
+  expect([bad.status, (bad.body as { errors: { pointer: string }[] }).errors[0]!.pointer]).toEqual([
+    422,
+    '/in/utilization',
+  ]);
+  const unknown = await server.api.request('createScalingPolicy', {
+    body: JSON.stringify({ ...body, nf: { chain_id, node_id: 'nobody' } }),
+  });
+  expect([unknown.status, (unknown.body as { errors: { pointer: string }[] }).errors[0]!.pointer]).toEqual([
+    422,
+    '/nf/node_id',
+  ]);
+  const policy = await server.api.call('createScalingPolicy', { body });
+  const now = () => server.api.call('getScalingPolicy', { params: { id: policy.id } });
+  const events = async (type: 'scaling.') =>
+    eventsOf((await server.api.call('listEvents', { query: { limit: 1000 } })).items, type);
+  // Its flows are tracked at once; nothing else happens while the load is between the limits.
+  await until('it watches', async () => (await scalings()).length > 0 && (await now()).state === 'watching');
+  expect((await scalings()).map(({ from, to, steps }) => [from, to, steps])).toEqual([[1, 1, ['track', 'settle']]]);
+
+  cpu = () => 0.95;
+  await until('it scales out', async () => (await scalings())[0]!.to === 2);
+  expect(await over()).toMatchObject({ state: 'completed', policy_id: policy.id, steps: ['resize'] });
+  expect(await idsOf()).toHaveLength(2);
+  await until('it is refused', async () => (await now()).refusal?.includes('at most 2') === true);
+  expect(await idsOf()).toHaveLength(2);
+
+  [cpu, flows] = [() => 0.05, 0];
+  await until('it scales in', async () => (await scalings())[0]!.to === 1 && (await scalings())[0]!.from === 2);
+  expect(await over()).toMatchObject({ state: 'completed', left_flows: 0 });
+  expect(await idsOf()).toEqual(['web.ids.0']);
+  expect(await scalings()).toHaveLength(3);
+  expect(
+    (await events('scaling.'))
+      .map(({ type }) => type)
+      .filter((type) => type !== 'scaling.ended')
+      .toSorted(),
+  ).toEqual(['scaling.in', 'scaling.out', 'scaling.policy', 'scaling.refused']);
+}, 60_000);

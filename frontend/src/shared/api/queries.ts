@@ -104,6 +104,9 @@ export const useLendingTurns = (id: string, windowS: number) =>
     // Events tell of new turns; those that left the window are left out at times.
     refetchInterval: 30_000,
   });
+/** Whether an NF is overloaded or idle has no event. */
+export const useScalingPolicies = () => useList('listScalingPolicies', 'scaling-policies', 2000);
+export const useScalings = () => useList('listScalings', 'scalings', 2000);
 
 /** Current state of boards. The progress of a load, or of a start, has no events. */
 export function useAccelerators() {

@@ -20,10 +20,14 @@ export function lastSplitChange(operations: readonly Known[], chainId: string, n
   const asked = ({ request }: Known) =>
     request.chains.find(({ chain_id }) => chain_id === chainId)?.splits?.find(({ node_id }) => node_id === nodeId);
   const [last, ...earlier] = completed;
-  if (!last || !asked(last)) return null;
+  // A change of the number of instances is undone where it was made.
+  if (!last || !asked(last) || asked(last)?.instances) return null;
   for (const operation of earlier) {
     const before = asked(operation);
-    if (before) return { operation: last, before };
+    if (before) {
+      const { instances: _, ...split } = before;
+      return { operation: last, before: split };
+    }
     const { from_version } = operation.chains.find(({ chain_id }) => chain_id === chainId)!;
     if (from_version === null) return { operation: last, before: { node_id: nodeId } };
   }

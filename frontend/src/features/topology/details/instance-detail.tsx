@@ -14,6 +14,7 @@ import { countText } from '../../../shared/format/number.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { RangeBar } from '../../../shared/plan/range-bar.js';
 import { splitsOf } from '../../../shared/plan/splits.js';
+import { ScalingPanel } from '../../../shared/scaling/scaling-panel.js';
 import { SplitPanel } from '../../../shared/splits/split-panel.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
@@ -43,6 +44,7 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
       split.targets.some(({ instance_id }) => instance_id === chip.id) ? [{ plan, split }] : [],
     ),
   );
+  const running = plans.find(({ graph }) => graph.nodes.some(({ id }) => id === chip.id));
   const { instance } = chip;
   const titleOf = useChainTitle();
   const emulated = instance.origin === 'twin';
@@ -126,6 +128,11 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
           <SplitPanel split={split} plan={plan} />
         </DetailSection>
       ))}
+      {running && !chip.slot && instance.driver !== 'switch' && (
+        <DetailSection title={`Instances of ${instance.node_id}`}>
+          <ScalingPanel nf={{ chain_id: instance.chain_id, node_id: instance.node_id }} plan={running} />
+        </DetailSection>
+      )}
       {splits.map(({ id, key: fields, parts }) => (
         <DetailSection key={id} title={`Flows on ${id}, by the hash of ${fields.join(', ')}`}>
           <RangeBar

@@ -1,0 +1,109 @@
+import { Button } from '@mantine/core';
+import { type NfRef, type ScalingPolicy, ScalingPolicyRequest } from '@orrery/contract';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { call } from '../api/client.js';
+import type { FormField } from '../form/field-model.js';
+import type { Values } from '../form/field-values.js';
+import { SchemaFields } from '../form/schema-fields.js';
+import { useSchemaForm } from '../form/use-schema-form.js';
+import { wordedFields } from '../form/worded-fields.js';
+import { ConfirmButton } from '../ui/confirm-button.js';
+import { FormDialog } from '../ui/form-dialog.js';
+import { FormTrouble } from '../ui/form-trouble.js';
+import { notifyDone, notifyError } from '../ui/notify.js';
+
+/** Labels of the fields; limits and defaults come from the contract. */
+const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> = {
+  enabled: { title: 'Enabled', description: '' },
+  min_instances: { title: 'Fewest instances', description: '' },
+  max_instances: { title: 'Most instances', description: '' },
+  out: { title: 'Scale out', description: 'While an instance is beyond one of these.' },
+  in: { title: 'Scale in', description: 'While all instances are below all of these.' },
+  cooldown_s: { title: 'Cool-down between two changes (s)', description: '' },
+  strategy: {
+    title: 'Flows in progress',
+    description:
+      'avoid: engines keep them at their instances. migrate: they move. never: switches keep them, by an entry each.',
+  },
+};
+const FIELDS = wordedFields(ScalingPolicyRequest, TEXTS);
+const fieldsOf = () => FIELDS;
+
+interface PolicyDialogProps {
+  readonly nf: NfRef;
+  /** Null: a new one. */
+  readonly policy: ScalingPolicy | null;
+  readonly onClose: () => void;
+}
+
+function valuesOf(nf: NfRef, policy: ScalingPolicy | null): Values {
+  const { nf: _, ...values } = ScalingPolicyRequest.parse(policy ? requestOf(policy) : { nf });
+  return values;
+}
+
+function requestOf({ id: _id, revision: _revision, state: _state, refusal: _refusal, ...request }: ScalingPolicy) {
+  return request;
+}
+
+/** What the schema refuses beyond single fields. */
+function check(nf: NfRef, values: Values): Readonly<Record<string, string>> {
+  const { error } = ScalingPolicyRequest.safeParse({ ...values, nf });
+  const beyond = (error?.issues ?? []).filter(({ code }) => code === 'custom');
+  return Object.fromEntries(beyond.map(({ path, message }) => [`/${path.join('/')}`, message]));
+}
+
+/** When the number of instances of an NF follows its load, and how far. */
+export default function PolicyDialog({ nf, policy, onClose }: PolicyDialogProps) {
+  const queries = useQueryClient();
+  const settled = () => queries.invalidateQueries({ queryKey: ['scaling-policies'] });
+  const form = useSchemaForm({
+    fieldsOf,
+    initial: valuesOf(nf, policy),
+    check: (values) => check(nf, values),
+    send: (values) => {
+      const body = { ...values, nf } as ScalingPolicyRequest;
+      return policy
+        ? call('putScalingPolicy', { params: { id: policy.id }, body }, { ifMatch: `"${policy.revision}"` })
+        : call('createScalingPolicy', { body }, { idempotencyKey: crypto.randomUUID() });
+    },
+    onSent: () => {
+      void settled();
+      notifyDone(policy ? 'The policy was changed.' : 'The policy was added.');
+      onClose();
+    },
+  });
+  const remove = useMutation({
+    mutationFn: () => call('deleteScalingPolicy', { params: { id: policy!.id } }, { ifMatch: `"${policy!.revision}"` }),
+    onSuccess: onClose,
+    onError: (error) => notifyError('The policy was not deleted', error),
+    onSettled: settled,
+  });
+  return (
+    <FormDialog
+      size={640}
+      title={`Scaling policy of ${nf.node_id}`}
+      onClose={onClose}
+      onSubmit={form.submit}
+      trouble={<FormTrouble error={form.error} shown={form.shown} />}
+      action={
+        <>
+          {policy && (
+            <ConfirmButton
+              loading={remove.isPending}
+              message={`The number of instances of ${nf.node_id} no longer follows the load. The instances that run stay.`}
+              confirmLabel="Delete"
+              onConfirm={() => remove.mutate()}
+            >
+              Delete
+            </ConfirmButton>
+          )}
+          <Button type="submit" loading={form.isPending}>
+            {policy ? 'Save' : 'Add'}
+          </Button>
+        </>
+      }
+    >
+      <SchemaFields {...form.bound} />
+    </FormDialog>
+  );
+}

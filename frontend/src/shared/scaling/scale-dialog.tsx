@@ -1,0 +1,85 @@
+import { NumberInput } from '@mantine/core';
+import type { NfRef, Plan, ScaledFlows } from '@orrery/contract';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../api/client.js';
+import { PlanDialog } from '../chain/plan-dialog.js';
+import { planOptionsOf } from '../chain/plan-options.js';
+import { Choice } from '../ui/choice.js';
+
+interface ScaleDialogProps {
+  readonly nf: NfRef;
+  readonly from: number;
+  /** What is offered first. */
+  readonly to: number;
+  /** Takes an earlier change back. */
+  readonly undo: boolean;
+  /** The version that runs. */
+  readonly version: number;
+  /** The plan in force. */
+  readonly plan: Plan;
+  readonly onClose: () => void;
+}
+
+const FLOWS = [
+  {
+    value: 'keep',
+    label: 'Stay',
+    says: 'Flows in progress stay at their instances until they end; new ones follow the ranges.',
+  },
+  { value: 'migrate', label: 'Move', says: 'Flows in progress move with their state to the instance of their range.' },
+] as const;
+const MOST = 256;
+const DRAIN_S = 300;
+
+/** Another number of instances: shows the plan in which it ends, and begins it on consent. */
+export default function ScaleDialog({ nf, from, to, undo, version, plan, onClose }: ScaleDialogProps) {
+  const { chain_id, node_id } = nf;
+  const queries = useQueryClient();
+  const [instances, setInstances] = useState<number | string>(to);
+  const [flows, setFlows] = useState<ScaledFlows>('keep');
+  const count = Number(instances);
+  const isValid = Number.isInteger(count) && count >= 1 && count <= MOST && count !== from;
+  const verb = count < from ? 'Scale in' : 'Scale out';
+  const begin = async () => {
+    const body = { node_id, instances: count, flows, drain_s: DRAIN_S };
+    const options = { idempotencyKey: crypto.randomUUID() };
+    const operation = await call('scaleDeployment', { params: { chain_id }, body }, options);
+    void queries.invalidateQueries({ queryKey: ['scalings'] });
+    return operation;
+  };
+  return (
+    <PlanDialog
+      title={undo ? `Undo: ${to} instance${to === 1 ? '' : 's'} of ${node_id}` : `${verb}: ${node_id}`}
+      confirm={undo ? 'Undo' : verb}
+      request={
+        isValid
+          ? { chains: [{ chain_id, version, splits: [{ node_id, instances: count }] }], ...planOptionsOf(plan, {}) }
+          : null
+      }
+      ask={{ label: 'Show the plan', hint: `Another number than ${from}, at most ${MOST}.`, onAsk: () => undefined }}
+      deploy={begin}
+      onClose={onClose}
+    >
+      <NumberInput
+        label="Instances"
+        description={`${from} now`}
+        min={1}
+        max={MOST}
+        allowDecimal={false}
+        value={instances}
+        onChange={setInstances}
+      />
+      <Choice label="Flows in progress" choices={FLOWS} value={flows} onChange={setFlows} />
+      {count < from && (
+        <p className="muted">
+          The instances with the highest numbers go. They get no new flows, and wait up to {DRAIN_S} s for theirs to
+          end; those that are left then are lost and counted.
+        </p>
+      )}
+      {count > from && flows === 'keep' && (
+        <p className="muted">Where flows are not tracked yet, this begins with it and waits until all are known.</p>
+      )}
+    </PlanDialog>
+  );
+}

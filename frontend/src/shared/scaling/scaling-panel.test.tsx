@@ -1,0 +1,139 @@
+import { MantineProvider } from '@mantine/core';
+import type { Plan, Role, Scaling, ScalingPolicy, Session } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { render, screen, waitFor } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { MemoryRouter } from 'react-router';
+import { expect, it, vi } from 'vitest';
+import { sessionStore } from '../api/session.js';
+import { ScalingPanel } from './scaling-panel.js';
+
+const served = vi.hoisted(() => ({ scalings: [] as unknown[], policies: [] as unknown[] }));
+vi.mock('../api/client.js', async (original) => ({
+  ...(await original<typeof import('../api/client.js')>()),
+  call: vi.fn(),
+  callFull: vi.fn(async (name: string) => {
+    const lists: Readonly<Record<string, unknown[]>> = {
+      listScalings: served.scalings,
+      listScalingPolicies: served.policies,
+      listDeployments: [{ chain_id: 'ch-1', version: 2, plan_id: 'pn-1', state: 'running' }],
+    };
+    const items = lists[name] ?? [];
+    return { data: { items, total: items.length }, next: null };
+  }),
+}));
+const { call } = await import('../api/client.js');
+
+const nf = { chain_id: 'ch-1', node_id: 'ids' };
+const instance = (ordinal: number) => ({ kind: 'nf', id: `web.ids.${ordinal}`, ordinal, nf: 'ids', ...nf });
+const plan = {
+  strategy: 'e2',
+  chaining: 'hyper',
+  parallelization: 'orrery',
+  scheduling: 'alpine',
+  scheduling_mode: 'constrained',
+  seed: 1,
+  id: 'pn-2',
+  base_plan: null,
+  feasible: true,
+  problems: [],
+  conflicts: [],
+  chains: [{ chain_id: 'ch-1', version: 2, definition: { name: 'web' } }],
+  slos: [],
+  reasons: [],
+  graph: { nodes: [instance(0), instance(1)], edges: [] },
+  steps: [{ ordinal: 0, kind: 'switch-node', subject: 'server-1', summary: '1 instance rewired', interrupts: [] }],
+  diff: { added: [], removed: [], moved: [], reconfigured: [], kept: [] },
+  migrations: [],
+  splits: [],
+  request: { chains: [{ chain_id: 'ch-1' }], remove: [], implementations: [] },
+} as unknown as Plan;
+
+const scaling = (more: Partial<Scaling>) =>
+  ({
+    ...{ id: 'sc-1', nf, from: 1, to: 2, flows: 'keep', by: 'ann', state: 'completed', ended_ms: 1 },
+    ...{ steps: ['resize'], step: 1 },
+    ...more,
+  }) as Scaling;
+
+function show(role: Role, scalings: Scaling[] = [], policies: Partial<ScalingPolicy>[] = []) {
+  const sent: { name: string; body: unknown }[] = [];
+  Object.assign(served, { scalings, policies });
+  vi.mocked(call).mockImplementation((async (name: string, input: { body: unknown }) => {
+    sent.push({ name, body: input.body });
+    return name === 'createPlan' ? plan : { id: 'op-9' };
+  }) as unknown as typeof call);
+  sessionStore.setState({ session: { role, token: 't', name: 'ann', expires_ms: 9e15 } as Session });
+  render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={new QueryClient()}>
+          <ScalingPanel nf={nf} plan={plan} />
+        </QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+  return sent;
+}
+
+const isDisabled = (name: string) => (screen.getByRole('button', { name }) as HTMLButtonElement).disabled;
+
+it('shows the plan of one more instance, and begins it on consent', async () => {
+  const sent = show('operator');
+  await screen.findByText(/2 instances\. Their number does not follow the load\./);
+  await waitFor(() => expect(isDisabled('Scale out…')).toBe(false));
+  await userEvent.click(screen.getByRole('button', { name: 'Scale out…' }));
+  const confirm = await screen.findByRole('button', { name: 'Scale out' });
+  await waitFor(() => expect((confirm as HTMLButtonElement).disabled).toBe(false));
+  await userEvent.click(screen.getByRole('radio', { name: 'Move' }));
+  await userEvent.click(confirm);
+  await waitFor(() => expect(sent.map(({ name }) => name)).toEqual(['createPlan', 'scaleDeployment']));
+  expect(sent[0]!.body).toMatchObject({
+    chains: [{ chain_id: 'ch-1', version: 2, splits: [{ node_id: 'ids', instances: 3 }] }],
+  });
+  expect(sent[1]!.body).toEqual({ node_id: 'ids', instances: 3, flows: 'migrate', drain_s: 300 });
+});
+
+it('says what a change waits for, and stops it; nothing else can be begun meanwhile', async () => {
+  const sent = show('operator', [
+    scaling({ from: 2, to: 1, state: 'running', steps: ['drain', 'empty', 'resize'], step: 1 }),
+  ]);
+  await screen.findByText(/Waits until the flows of what goes have ended/);
+  expect(isDisabled('Scale out…')).toBe(true);
+  await userEvent.click(screen.getByRole('button', { name: 'Stop' }));
+  await waitFor(() => expect(sent.map(({ name }) => name)).toEqual(['cancelScaling']));
+});
+
+it('offers to undo the last change, by the number of before', async () => {
+  const sent = show('operator', [scaling({})]);
+  await userEvent.click(await screen.findByRole('button', { name: 'Undo' }));
+  await screen.findByText('Undo: 1 instance of ids');
+  await waitFor(() =>
+    expect(sent[0]?.body).toMatchObject({ chains: [{ splits: [{ node_id: 'ids', instances: 1 }] }] }),
+  );
+});
+
+it('tells the policy and why it was refused, and lets viewers change nothing', async () => {
+  const refusal = '2 of at most 2 instances';
+  show('viewer', [], [{ id: 'scp-1', nf, min_instances: 1, max_instances: 2, state: 'overloaded', refusal }]);
+  await screen.findByText(/By load from 1 to 2: overloaded\. 2 of at most 2 instances/);
+  expect(screen.queryByRole('button')).toBeNull();
+});
+
+it('refuses limits that contradict each other at their field, and adds the policy', async () => {
+  const sent = show('operator');
+  await waitFor(() => expect(isDisabled('Scale by load…')).toBe(false));
+  await userEvent.click(screen.getByRole('button', { name: 'Scale by load…' }));
+  const most = await screen.findByRole('textbox', { name: /Most instances/ });
+  const fewest = screen.getByRole('textbox', { name: /Fewest instances/ });
+  await userEvent.clear(fewest);
+  await userEvent.type(fewest, '9');
+  await userEvent.click(screen.getByRole('button', { name: 'Add' }));
+  await screen.findByText(/must not be below min_instances/i);
+  expect(sent).toEqual([]);
+  await userEvent.clear(most);
+  await userEvent.type(most, '12');
+  await userEvent.click(screen.getByRole('button', { name: 'Add' }));
+  await waitFor(() => expect(sent.map(({ name }) => name)).toEqual(['createScalingPolicy']));
+  expect(sent[0]!.body).toMatchObject({ nf, min_instances: 9, max_instances: 12, strategy: 'avoid' });
+});

@@ -26,3 +26,9 @@ it('knows of none where another change came after it, where it did not come abou
   expect(lastSplitChange([operation([on])], 'c', 'ids')).toBeNull();
   expect(lastSplitChange([operation([on]), operation([off])], 'c', 'another')).toBeNull();
 });
+
+it('leaves changes of the number of instances to who made them', () => {
+  const scaled = { ...on, instances: 3 };
+  expect(lastSplitChange([operation([scaled]), operation([off])], 'c', 'ids')).toBeNull();
+  expect(lastSplitChange([operation([off]), operation([scaled])], 'c', 'ids')?.before).toEqual(on);
+});

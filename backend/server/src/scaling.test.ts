@@ -153,7 +153,14 @@ it('by policy: out at overload, refused once at its limit, in when idle, and not
     in: { utilization: 0.2, queue: 5, for_s: 0.5 },
     max_instances: 2,
     cooldown_s: 1,
+    strategy: 'migrate' as const,
   };
+  for (const { answers } of server.agents.values()) {
+    answers.set('export_flows', { state: {}, rows: 0, portion: 'p', last: true });
+    answers.set('import_state', { tables: 't', left_out: 0 });
+    answers.set('release_flows', { released: 0, kept: 0 });
+    answers.set('end_hold', { flows: 0, packets: 0, table_full: false });
+  }
   const bad = await server.api.request('createScalingPolicy', {
     body: JSON.stringify({ ...body, in: limits, nf: { chain_id, node_id: 'ids' } }),
   });
@@ -178,14 +185,29 @@ it('by policy: out at overload, refused once at its limit, in when idle, and not
 
   cpu = () => 0.95;
   await until('it scales out', async () => (await scalings())[0]!.to === 2);
-  expect(await over()).toMatchObject({ state: 'completed', policy_id: policy.id, steps: ['resize'] });
+  expect(await over()).toMatchObject({
+    state: 'completed',
+    policy_id: policy.id,
+    steps: ['resize', 'move'],
+    error: null,
+  });
   expect(await idsOf()).toHaveLength(2);
   await until('it is refused', async () => (await now()).refusal?.includes('at most 2') === true);
   expect(await idsOf()).toHaveLength(2);
 
   [cpu, flows] = [() => 0.05, 0];
   await until('it scales in', async () => (await scalings())[0]!.to === 1 && (await scalings())[0]!.from === 2);
-  expect(await over()).toMatchObject({ state: 'completed', left_flows: 0 });
+  expect(await over()).toMatchObject({
+    state: 'completed',
+    steps: ['drain', 'move', 'empty', 'resize'],
+    left_flows: 0,
+    error: null,
+  });
+  const moves = (await server.api.call('listOperations')).items.flatMap(({ migration }) => migration ?? []);
+  expect(moves.map(({ from, to, flows: { hash } }) => [from, to, hash?.lo])).toEqual([
+    ['web.ids.1', 'web.ids.0', FLOW_SPACE / 2],
+    ['web.ids.0', 'web.ids.1', FLOW_SPACE / 2],
+  ]);
   expect(await idsOf()).toEqual(['web.ids.0']);
   expect(await scalings()).toHaveLength(3);
   expect(

@@ -1,4 +1,10 @@
-import { type AnyApplicationKind, APPLICATION_KINDS, type Application, applicationKindInfo } from '@orrery/contract';
+import {
+  type AnyApplicationKind,
+  APPLICATION_KINDS,
+  type Application,
+  ApplicationDefinition,
+  applicationKindInfo,
+} from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { formFields } from '../../shared/form/field-model.js';
 import { formProblems } from '../../shared/form/field-problems.js';
@@ -27,6 +33,33 @@ it('names each field that is missing or out of bounds', () => {
   const fast = { ...draft, id: 'web', node: 'client-1', config };
   expect([...formProblems(fields, fast)]).toEqual([['/config/rate_per_s', 'must be at most 2000']]);
   expect(nameProblem(fast)).toEqual({});
+});
+
+it('needs no more of a flow generator than its name, its host and where to send', () => {
+  const kind = kindOf('flow-generator');
+  const draft = ofKind(kind, { node: 'client-1', config: { to: 'web-1' } }, []);
+  expect([...formProblems(applicationFields(KINDS, draft, true), draft)]).toEqual([]);
+  expect(ApplicationDefinition.safeParse(draft).success).toBe(true);
+  const group = applicationFields(KINDS, draft, true).find(({ key }) => key === 'config');
+  const fields = group?.kind === 'group' ? group.fields : [];
+  const labels = fields.map((field) => `${field.title} ${field.kind === 'number' ? field.unit : field.kind}`);
+  expect(labels).toEqual([
+    'To reference',
+    'Address family choice',
+    'Port ',
+    'New flows flows/s',
+    'Distribution choice',
+    'Mean size bytes',
+    'Mean lifetime s',
+    'Share of TCP-like flows ',
+    'Packets choice',
+    'Packet bytes',
+    'Total rate bps',
+    'Wave rows',
+    'Repeat wave boolean',
+    'Seed ',
+    'Duration s',
+  ]);
 });
 
 it('says where the kind runs', () => {

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -56,7 +57,8 @@ class Generator {
     sent_ += frames;
     bytes_ += bytes;
     errors_ += count - frames;
-    if (error != 0) detail_ = std::string("the interface takes no frames: ") + std::strerror(error);
+    if (error == ENOBUFS) detail_ = "the link is full: the queue in front of it takes no more frames";
+    if (error != 0 && error != ENOBUFS) detail_ = std::string("the interface takes no frames: ") + std::strerror(error);
     return true;
   }
 

@@ -11,6 +11,7 @@
 #include "flows/settings.h"
 #include "flows/sink.h"
 #include "support/end_signals.h"
+#include "support/errors.h"
 
 namespace {
 
@@ -40,6 +41,9 @@ int main(int argc, char** argv) {
     } else {
       orrery::flows::sink(orrery::flows::sink_settings(settings), stop, report);
     }
+  } catch (const orrery::EngineError& error) {
+    std::fprintf(stderr, "orrery-flows: %s %s\n", error.pointer.c_str(), error.what());
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "orrery-flows: %s\n", error.what());
     return 1;

@@ -47,18 +47,23 @@ TransmitSocket::~TransmitSocket() {
 
 TransmitSocket::Sent TransmitSocket::send(size_t count) {
   Sent sent{};
-  while (sent.frames < count) {
-    const int taken = sendmmsg(fd_, &messages_[sent.frames], static_cast<unsigned>(count - sent.frames), 0);
+  for (size_t at = 0; at < count;) {
+    const int taken = sendmmsg(fd_, &messages_[at], static_cast<unsigned>(count - at), 0);
     if (taken > 0) {
-      for (int i = 0; i < taken; ++i) sent.bytes += parts_[sent.frames++].iov_len;
+      for (int i = 0; i < taken; ++i) sent.bytes += parts_[at++].iov_len;
+      sent.frames += static_cast<size_t>(taken);
       continue;
     }
     if (errno == EINTR) continue;
     sent.error = errno;
     pollfd room{fd_, POLLOUT, 0};
-    const bool may_pass = sent.error == EAGAIN || sent.error == ENOBUFS;
-    if (!may_pass || poll(&room, 1, kRoomWaitMs) <= 0) return sent;
-    sent.error = 0;
+    if (sent.error == EAGAIN && poll(&room, 1, kRoomWaitMs) > 0) {
+      sent.error = 0;
+    } else if (sent.error == ENOBUFS) {
+      ++at;  // the queue of the interface was full for this one
+    } else {
+      return sent;
+    }
   }
   return sent;
 }

@@ -31,9 +31,10 @@ class TransmitSocket {
   struct Sent {
     size_t frames;
     size_t bytes;
-    int error;  // why the others were not sent; 0: all were
+    int error;  // why one or all of the others were not sent; 0: all were
   };
-  // Sends the first `count` buffers. Waits while the interface has no room, a tenth of a second at most.
+  // Sends the first `count` buffers. Waits while too much of what was sent is under way, a tenth of a second at most;
+  // what finds the queue of the interface full is left out.
   Sent send(size_t count);
 
  private:

@@ -145,6 +145,25 @@ TEST_F(Veth, WhatTheInterfaceDoesNotTakeIsAnErrorAndMissingAtTheSink) {
   EXPECT_NE(sink.latest.detail().find(" lost "), std::string::npos);
 }
 
+TEST_F(Veth, WhatAFullLinkDropsIsAnErrorAndCostsNoTime) {
+  if (std::system("tc qdisc add dev left root handle 1: htb default 1 2> /dev/null") != 0)
+    GTEST_SKIP() << "the kernel has no htb";
+  shell(
+      "tc class add dev left parent 1: classid 1:1 htb rate 1mbit && tc qdisc add dev left parent 1:1 pfifo limit 10");
+  Sink sink;
+  nlohmann::json sent;
+  std::string detail;
+  const std::atomic<bool> never = false;
+  generate(sending(50, RateWave(8e6)), never, [&](const auto& metrics, const auto& told) {
+    sent = metrics;
+    if (!told.empty()) detail = told;
+  });
+  EXPECT_GT(sent["errors"].get<uint64_t>(), 2 * sent["sent"].get<uint64_t>());
+  EXPECT_NE(detail.find("the link is full"), std::string::npos);
+  const nlohmann::json arrived = sink.latest.once("received", sent["sent"].get<uint64_t>());
+  EXPECT_EQ(arrived["received"], sent["sent"]);
+}
+
 TEST_F(Veth, AnInterfaceThatIsNotThereIsNamed) {
   GenerateSettings settings = sending(1, std::nullopt);
   settings.interface = "middle";

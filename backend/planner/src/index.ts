@@ -82,6 +82,7 @@ export {
 // Requests for ways through shared instances (HYPER IV).
 export { type Accepted, Admissions, type Decision, type NumberedWay, type Refused } from './requests/admit.js';
 export { canMatch, type HeldClass } from './requests/class-index.js';
+export { EntryRoom } from './requests/entry-room.js';
 export type { LiveInstance, LiveOption, LiveState } from './requests/live-network.js';
 export {
   brokenWays,

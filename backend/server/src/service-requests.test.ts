@@ -115,6 +115,18 @@ describe('service requests', () => {
     expect(late.nearest_us).toBeGreaterThan(0.5);
   });
 
+  it('are refused one by one where the switch has no entries left, and those before are enforced', async () => {
+    await bringUp({ ...RACK, switches: RACK.switches.map((it) => ({ ...it, table_entries: 100 })) });
+    const requests = Array.from({ length: 60 }, (_, i) => asked(i + 1, { functions: ['monitor'], throughput_bps: 1 }));
+    const answer = await server.api.call('createServiceRequests', { body: { requests } });
+    expect(answer.accepted).toBeGreaterThan(15);
+    expect(answer.refused).toBeGreaterThan(5);
+    expect(answer.results.at(-1)!.why).toMatch(/^leaf-1 has \d table entr/);
+    for (const { id } of answer.results.slice(0, answer.accepted)) await becomes(id!, 'active');
+    const [table] = (await server.api.call('listSwitches')).items;
+    expect(table!.planned!.available - table!.planned!.entries).toBeLessThan(8);
+  });
+
   it('are refused where other packets have the class, and name the field that is not valid', async () => {
     await bringUp();
     const { id } = await server.api.call('createChain', { body: monitorChain('other', 'client-2') });

@@ -10,6 +10,7 @@ import { type ChainAnswer, type ChainOptions, chain, route } from '../chaining/c
 import { idOf, lacking, latencyOf, type PreparedNetwork, prepareNetwork, takeCapacity } from '../chaining/network.js';
 import type { ChainRequest, Shortage } from '../chaining/problem.js';
 import { ClassIndex, type HeldClass } from './class-index.js';
+import type { EntryRoom } from './entry-room.js';
 import { type LiveOption, type LiveState, liveNetwork } from './live-network.js';
 
 /** An SLA that asks for a way through a pool. */
@@ -38,6 +39,8 @@ export interface Admission {
   readonly classes: number;
   /** Edges of the pool's chain that may still be added. */
   readonly edges_left: number;
+  /** Of the switches; absent: without end. */
+  readonly room?: EntryRoom;
 }
 
 export interface Accepted {
@@ -78,7 +81,8 @@ export class Admissions {
   private classes: number;
   private edgesLeft: number;
 
-  constructor({ state, ways, held, classes, edges_left }: Admission) {
+  constructor({ state, ways, held, classes, edges_left, room }: Admission) {
+    this.room = room ?? null;
     this.state = state;
     this.network = prepareNetwork(liveNetwork(state));
     for (const each of held) this.index.add(each);
@@ -89,6 +93,7 @@ export class Admissions {
   }
 
   private readonly state: LiveState;
+  private readonly room: EntryRoom | null;
 
   decide(asked: AskedRequest, explains: boolean): Decision {
     const taken = this.index.conflictOf(asked);
@@ -113,6 +118,8 @@ export class Admissions {
     const ids = Array.from(path, (c) => idOf(this.network, c));
     const way = this.wayOf(ids);
     if ('constraint' in way) return refusal(wayWords(way), [way]);
+    const full = this.room?.take({ ...asked, way: way.number }, !this.byPath.has(way.instances.join())) ?? null;
+    if (full) return refusal(roomWords(full), [full]);
     const accepted: Accepted = {
       accepted: true,
       way,
@@ -224,6 +231,12 @@ function refusal(why: string, shortages: readonly Constraint[]): Refused {
 function told({ constraint, needed, available, unit, where }: Shortage): Constraint {
   const finite = (value: number) => (Number.isFinite(value) ? value : Number.MAX_SAFE_INTEGER);
   return { constraint, needed: finite(needed), available: finite(available), unit, where };
+}
+
+function roomWords({ constraint, where, available, needed }: Constraint): string {
+  return constraint === 'switch-table'
+    ? `${where} has ${available} table entries left of ${needed} that are needed.`
+    : `${where} cannot tell the packets of the request from others.`;
 }
 
 function wayWords({ unit, available }: Constraint): string {

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { nfInstances, type ServicePool, type SlotRef, sampleKey } from '@orrery/contract';
 import {
   brokenWays,
+  EntryRoom,
   type HeldClass,
   type HeldRequest,
   type NumberedWay,
@@ -15,6 +16,7 @@ import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-vie
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import type { HoldingRequest, StoredPool, StoredRequest } from './stored.js';
 
@@ -31,6 +33,7 @@ export class PoolView {
     @Inject(CALIBRATION) private readonly calibration: CalibrationView,
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
   ) {}
 
@@ -91,6 +94,27 @@ export class PoolView {
       }));
   }
 
+  /** What the switches have left for the classes of requests; undefined: nothing is deployed. */
+  entryRoomOf(pool: StoredPool, held: readonly HoldingRequest[]): EntryRoom | undefined {
+    const plan = this.deployments.comingPlan;
+    if (!plan) return undefined;
+    const { infrastructure } = this.infrastructure.current;
+    const abilities = infrastructure.switches.flatMap(({ id }) => {
+      const known = this.switches.switchAbilities(id);
+      return known ? [[id, known] as const] : [];
+    });
+    const ingress = this.deployedOf(pool)?.nodes.find(({ kind }) => kind === 'ingress');
+    const ways = ingress?.kind === 'ingress' ? (ingress.ways ?? []) : [];
+    const planned = ways.flatMap(({ id, classes }) =>
+      classes.map((it) => ({ id: it.id, from: it.from, match: it.match, way: Number(id.slice(1)) })),
+    );
+    const left = new Map(plan.tables.map((it) => [it.switch, it.available - it.entries]));
+    const room = new EntryRoom(infrastructure, new Map(abilities), left, planned);
+    const known = new Set(planned.map(({ id }) => id));
+    for (const { id, from, match, way } of held) if (!known.has(id)) room.take({ from, match, way: way.number }, false);
+    return room;
+  }
+
   describe(pool: StoredPool, held: readonly HoldingRequest[]): ServicePool {
     const { definition, chain_id, created_ms } = pool;
     const { all } = this.stateOf(pool, held, []);
@@ -128,13 +152,13 @@ export class PoolView {
     };
   }
 
-  /** Slots that nothing uses and nobody reserved, of boards with a module for the NF. */
+  /** Slots that nothing uses and nobody reserved, of boards that are not known to lack a module for the NF. */
   private freeSlots(nf: string, taken: readonly SlotRef[]): SlotRef[] {
     const { boards } = this.infrastructure.current.infrastructure;
     const used = nfInstances(this.deployments.comingPlan?.graph).flatMap(({ board }) => board ?? []);
     const busy = [...used, ...taken, ...this.boards.reserved(), ...this.boards.broken()];
     return boards
-      .filter(({ id, server }) => this.fleet.boardOf(server, id)?.modules.includes(nf))
+      .filter(({ id, server }) => this.fleet.boardOf(server, id)?.modules.includes(nf) ?? true)
       .flatMap(({ id, slots }) => Array.from({ length: slots }, (_, slot) => ({ board: id, slot })))
       .filter((slot) => !busy.some((it) => isSame(it, slot)));
   }

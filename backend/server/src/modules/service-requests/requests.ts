@@ -227,6 +227,7 @@ export class Requests implements OnModuleInit {
     const { ways } = this.view.waysOf(pool, held, (id) => working.has(id));
     const room = MAX_POOL_INSTANCES - all.length;
     const options = state.options.slice(0, Math.max(0, room));
+    const entries = this.view.entryRoomOf(pool, held);
     const others = this.pools.all().flatMap(({ definition }) => this.heldOf(definition.name));
     const own = new Set(held.map(({ id }) => id));
     return new Admissions({
@@ -240,6 +241,7 @@ export class Requests implements OnModuleInit {
       classes: held.length,
       // Each that is deployed gets a way of its own.
       edges_left: edgesLeft(ways) - 2 * options.length,
+      ...(entries ? { room: entries } : {}),
     });
   }
 

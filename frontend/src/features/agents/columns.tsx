@@ -1,4 +1,4 @@
-import type { JoinToken, NodeStatus } from '@orrery/contract';
+import type { JoinToken, NodeStatus, OutOfService } from '@orrery/contract';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
@@ -7,6 +7,7 @@ import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { SubjectLink } from '../../shared/ui/subject-link.js';
 import { AgentActions } from './agent-actions.js';
 import classes from './agents.module.css';
+import { ServiceActions, ServiceMark, serviceOf } from './service.js';
 
 interface AgentTable {
   /** Whether the user may admit and revoke agents. */
@@ -14,9 +15,20 @@ interface AgentTable {
   /** Which links of a node are down. */
   readonly downLinks: (id: string) => string | null;
   readonly onToken: (token: JoinToken) => void;
+  /** What is out of service. */
+  readonly partOf: (id: string) => OutOfService | undefined;
+  readonly mayDrain: boolean;
+  readonly onDrain: (node: string) => void;
 }
 
-export function agentColumns({ may, downLinks, onToken }: AgentTable): readonly Column<NodeStatus>[] {
+export function agentColumns({
+  may,
+  downLinks,
+  onToken,
+  partOf,
+  mayDrain,
+  onDrain,
+}: AgentTable): readonly Column<NodeStatus>[] {
   return [
     {
       id: 'node',
@@ -43,6 +55,12 @@ export function agentColumns({ may, downLinks, onToken }: AgentTable): readonly 
       ),
     },
     {
+      id: 'service',
+      title: 'Service',
+      value: ({ id, kind }) => (kind === 'server' ? serviceOf(partOf(id)) : null),
+      cell: ({ id, kind }) => (kind === 'server' ? <ServiceMark part={partOf(id)} /> : null),
+    },
+    {
       id: 'last-seen',
       title: 'Last seen',
       value: ({ last_seen_ms }) => last_seen_ms,
@@ -52,12 +70,22 @@ export function agentColumns({ may, downLinks, onToken }: AgentTable): readonly 
       },
     },
     { id: 'version', title: 'Version', value: ({ version }) => version },
-    { id: 'detail', title: 'Detail', className: classes.detail, value: ({ id, detail }) => detail ?? downLinks(id) },
+    {
+      id: 'detail',
+      title: 'Detail',
+      className: classes.detail,
+      value: ({ id, detail }) => detail ?? partOf(id)?.maintenance?.reason ?? downLinks(id),
+    },
     {
       id: 'actions',
       title: 'Actions',
       untitled: true,
-      cell: (node) => <AgentActions node={node} may={may} onToken={onToken} />,
+      cell: (node) => (
+        <span className={classes.actions}>
+          <ServiceActions node={node} part={partOf(node.id)} may={mayDrain} onDrain={onDrain} />
+          <AgentActions node={node} may={may} onToken={onToken} />
+        </span>
+      ),
     },
   ];
 }

@@ -30,13 +30,36 @@ const NODES = [
 
 const LINKS = [{ id: 'uplink', a: { node: 'edge-1', port: 'nic0' }, b: { node: 'tor', port: 'p1' } }];
 
+const CHANGE = {
+  part: null,
+  operation_id: null,
+  moves: [{ instance: 'c.fw.0-2', from: 'edge-1', to: 'edge-2' }],
+  not_kept: [],
+  warnings: ['flows come anew'],
+};
+const OUT = [
+  {
+    id: 'server-1',
+    kind: 'server',
+    origin: 'twin',
+    maintenance: { reason: 'new memory', by: 'a', since_ms: 1 },
+    lost: null,
+    operation_id: null,
+    left: [{ chain_id: 'c', node_id: 'fw', instance: 'c.fw.0', slot: null }],
+  },
+];
+
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
   call: vi.fn(async (name: string) =>
-    name === 'getInfrastructure' ? { links: LINKS } : { node: 'tor', token: 'jt-secret', expires_ms: 1 },
+    name === 'getInfrastructure'
+      ? { links: LINKS }
+      : name === 'beginMaintenance' || name === 'endMaintenance'
+        ? CHANGE
+        : { node: 'tor', token: 'jt-secret', expires_ms: 1 },
   ),
   callFull: vi.fn(async (name: string) => ({
-    data: { items: name === 'listNodes' ? NODES : [], total: NODES.length },
+    data: { items: name === 'listNodes' ? NODES : name === 'listOutOfService' ? OUT : [], total: NODES.length },
     next: null,
   })),
 }));
@@ -122,5 +145,44 @@ describe('the page of agents', () => {
     expect(call).not.toHaveBeenCalledWith('revokeCredential', expect.anything());
     await user.click(screen.getByRole('button', { name: 'Revoke' }));
     expect(call).toHaveBeenCalledWith('revokeCredential', { params: { id } });
+  });
+
+  it('shows what draining would do before it is done, and asks for the reason', async () => {
+    const user = await show('operator');
+    await user.click(screen.getByRole('button', { name: 'Drain edge-1' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Drain edge-1' });
+    await within(dialog).findByText('c.fw.0-2 moves from edge-1 to edge-2.');
+    expect(dialog.textContent).toContain('Warning: flows come anew.');
+    const drain = within(dialog).getByRole<HTMLButtonElement>('button', { name: 'Drain' });
+    expect(drain.disabled).toBe(true);
+    await user.type(within(dialog).getByRole('textbox', { name: 'Reason' }), 'new disk');
+    await user.click(drain);
+    const params = { id: 'edge-1' };
+    expect(call).toHaveBeenCalledWith('beginMaintenance', {
+      params,
+      body: { reason: 'preview', force: false, dry_run: true },
+    });
+    expect(call).toHaveBeenCalledWith('beginMaintenance', {
+      params,
+      body: { reason: 'new disk', force: false, dry_run: false },
+    });
+  });
+
+  it('marks what is in maintenance, and brings it back with what left it only after asking', async () => {
+    const user = await show('operator');
+    await waitFor(() => expect(row('server-1').textContent).toContain('maintenance'));
+    expect(row('edge-1').textContent).toContain('in service');
+    await user.click(screen.getByRole('button', { name: 'server-1 back in service' }));
+    expect(call).toHaveBeenCalledWith('endMaintenance', { params: { id: 'server-1' }, body: { return: false } });
+    await user.click(await screen.findByRole('button', { name: 'server-1 back in service, with what left it' }));
+    await user.click(await screen.findByRole('button', { name: 'Return' }));
+    expect(call).toHaveBeenCalledWith('endMaintenance', { params: { id: 'server-1' }, body: { return: true } });
+  });
+
+  it('lets a viewer drain nothing, and says why', async () => {
+    await show('viewer');
+    const drain = screen.getByRole<HTMLButtonElement>('button', { name: 'Drain edge-1' });
+    expect(drain.disabled).toBe(true);
+    expect(drain.closest('[title]')!.getAttribute('title')).toBe('Needs the role operator');
   });
 });

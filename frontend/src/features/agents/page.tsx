@@ -1,7 +1,7 @@
 import type { JoinToken } from '@orrery/contract';
 import { IconServerBolt } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
-import { useNodes } from '../../shared/api/queries.js';
+import { useNodes, useOutOfService } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { useDownLinksText } from '../../shared/links/down-links.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
@@ -10,6 +10,7 @@ import { useTableAddress } from '../../shared/table/table-settings.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { agentColumns } from './columns.js';
+import { DrainDialog } from './drain-dialog.js';
 import { TokenDialog } from './token-dialog.js';
 
 export function Component() {
@@ -18,7 +19,14 @@ export function Component() {
   const may = useMay('admin');
   const downLinks = useDownLinksText();
   const [token, setToken] = useState<JoinToken | null>(null);
-  const columns = useMemo(() => agentColumns({ may, downLinks, onToken: setToken }), [may, downLinks]);
+  const mayDrain = useMay('operator');
+  const [drained, setDrained] = useState<string | null>(null);
+  const { data: out } = useOutOfService();
+  const columns = useMemo(() => {
+    const parts = new Map(out?.map((part) => [part.id, part]));
+    const partOf = (id: string) => parts.get(id);
+    return agentColumns({ may, downLinks, onToken: setToken, partOf, mayDrain, onDrain: setDrained });
+  }, [may, downLinks, mayDrain, out]);
   const nodes = query.data ?? [];
   const connected = nodes.filter(({ state }) => state === 'connected').length;
   return (
@@ -50,6 +58,7 @@ export function Component() {
           />
         </Panel>
       </PageBody>
+      {drained !== null && <DrainDialog node={drained} onClose={() => setDrained(null)} />}
       {token && <TokenDialog token={token} onClose={() => setToken(null)} />}
     </>
   );

@@ -81,6 +81,8 @@ export const useSwitchEntries = (id: string, filter: Readonly<Record<'table' | '
 export const useServiceRequests = () => useList('listServiceRequests', 'service-requests', 2000);
 export const useServicePools = () => useList('listServicePools', 'service-pools', 2000);
 export const useCapabilities = () => useList('listCapabilities', 'capabilities');
+/** Servers and boards that plans do not use, or that are back. */
+export const useOutOfService = () => useList('listOutOfService', 'out-of-service', 10_000);
 export const useLoops = () => useList('listLoops', 'loops', 2000);
 export const useSloAlerts = () => useList('listSloAlerts', 'slos', 10_000);
 export const useSlos = () => useList('listSlos', 'slos', 10_000);

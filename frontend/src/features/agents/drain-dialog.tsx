@@ -1,0 +1,101 @@
+import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import type { MaintenanceChange } from '@orrery/contract';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../shared/api/client.js';
+import { constraintText } from '../../shared/plan/plan-text.js';
+import { useFocusReturn } from '../../shared/ui/focus-return.js';
+import { notifyDone, notifyError } from '../../shared/ui/notify.js';
+
+interface DrainDialogProps {
+  readonly node: string;
+  readonly onClose: () => void;
+}
+
+/** Shows what draining a server would do, and does it. */
+export function DrainDialog({ node, onClose }: DrainDialogProps) {
+  useFocusReturn();
+  const [reason, setReason] = useState('');
+  const [force, setForce] = useState(false);
+  const ask = (body: { reason: string; force: boolean; dry_run: boolean }) =>
+    call('beginMaintenance', { params: { id: node }, body });
+  const preview = useQuery({
+    queryKey: ['out-of-service', 'preview', node, force],
+    queryFn: () => ask({ reason: 'preview', force, dry_run: true }),
+    retry: false,
+    staleTime: 0,
+  });
+  const drain = useMutation({
+    mutationFn: () => ask({ reason: reason.trim(), force, dry_run: false }),
+    onSuccess: () => {
+      notifyDone(`${node} is in maintenance.`);
+      onClose();
+    },
+    onError: (error) => notifyError(`${node} was not drained`, error),
+  });
+  return (
+    <Modal opened onClose={onClose} size={560} centered title={`Drain ${node}`}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (reason.trim() !== '' && preview.data) drain.mutate();
+        }}
+      >
+        <Stack gap="sm">
+          <Text size="sm">What runs on {node} moves, and no plan uses it until it is back in service.</Text>
+          <TextInput
+            data-autofocus
+            label="Reason"
+            maxLength={200}
+            value={reason}
+            onChange={({ currentTarget }) => setReason(currentTarget.value)}
+          />
+          <Checkbox
+            label="Take down chains of the lowest priority for it, where the others have too little room"
+            checked={force}
+            onChange={({ currentTarget }) => setForce(currentTarget.checked)}
+          />
+          <div aria-live="polite">
+            {preview.isPending && <Text size="sm">Planning…</Text>}
+            {preview.error && (
+              <Text size="sm" c="red">
+                {preview.error.message}
+              </Text>
+            )}
+            {preview.data && <Preview change={preview.data} />}
+          </div>
+          <Group gap="xs" justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" disabled={!preview.data || reason.trim() === ''} loading={drain.isPending}>
+              Drain
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function Preview({ change: { moves, not_kept, warnings } }: { readonly change: MaintenanceChange }) {
+  if (moves.length + not_kept.length + warnings.length === 0) return <Text size="sm">Nothing runs there.</Text>;
+  return (
+    <ul>
+      {moves.map(({ instance, from, to }) => (
+        <li key={instance}>
+          {instance} moves from {from} to {to}.
+        </li>
+      ))}
+      {not_kept.map(({ chain_id, slo_id, constraint }) => (
+        <li key={`${chain_id} ${slo_id}`}>
+          {slo_id === null ? `${chain_id} is taken down` : `${chain_id} misses its objective ${slo_id}`}
+          {constraint ? `: ${constraintText(constraint)}.` : '.'}
+        </li>
+      ))}
+      {warnings.map((warning) => (
+        <li key={warning}>Warning: {warning}.</li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,89 @@
+import { Button } from '@mantine/core';
+import type { NodeStatus, OutOfService } from '@orrery/contract';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../shared/api/client.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { notifyDone, notifyError } from '../../shared/ui/notify.js';
+import { Reason } from '../../shared/ui/reason.js';
+import { StatusBadge } from '../../shared/ui/status-badge.js';
+
+/** In a word whether plans use a server. */
+export function serviceOf(part: OutOfService | undefined): string {
+  if (!part) return 'in service';
+  if (part.lost) return 'lost';
+  return part.maintenance ? 'maintenance' : 'back';
+}
+
+export function ServiceMark({ part }: { readonly part: OutOfService | undefined }) {
+  const word = serviceOf(part);
+  if (!part) return <span className="muted">{word}</span>;
+  return (
+    <StatusBadge state={word} status={part.lost ? 'failed' : part.maintenance ? 'degraded' : 'info'} label={word} />
+  );
+}
+
+interface ServiceActionsProps {
+  readonly node: NodeStatus;
+  readonly part: OutOfService | undefined;
+  /** Whether the user may drain servers. */
+  readonly may: boolean;
+  readonly onDrain: (node: string) => void;
+}
+
+/** Takes a server out of service and brings it back; a button that is disabled says why. */
+export function ServiceActions({ node: { id, kind }, part, may, onDrain }: ServiceActionsProps) {
+  const queries = useQueryClient();
+  const end = useMutation({
+    mutationFn: (returns: boolean) => call('endMaintenance', { params: { id }, body: { return: returns } }),
+    onSuccess: () => notifyDone(`${id} is back in service.`),
+    onError: (error) => notifyError(`${id} is not back in service`, error),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['out-of-service'] }),
+  });
+  if (kind !== 'server') return null;
+  const isLost = part !== undefined && part.lost !== null && part.maintenance === null;
+  const reason = !may ? 'Needs the role operator' : isLost ? 'It is lost, and used again when it is well' : null;
+  if (!part || isLost)
+    return (
+      <Reason of={reason}>
+        <Button
+          variant="default"
+          size="compact-xs"
+          aria-label={`Drain ${id}`}
+          disabled={reason !== null}
+          onClick={() => onDrain(id)}
+        >
+          Drain…
+        </Button>
+      </Reason>
+    );
+  return (
+    <>
+      <Reason of={reason}>
+        <Button
+          variant="default"
+          size="compact-xs"
+          aria-label={`${id} back in service`}
+          disabled={reason !== null}
+          loading={end.isPending}
+          onClick={() => end.mutate(false)}
+        >
+          Back in service
+        </Button>
+      </Reason>
+      {part.left.length > 0 && (
+        <Reason of={reason}>
+          <ConfirmButton
+            size="compact-xs"
+            aria-label={`${id} back in service, with what left it`}
+            disabled={reason !== null}
+            message={`${part.left.length} ${part.left.length === 1 ? 'instance' : 'instances'} that left ${id} and still run elsewhere move back, where there is room.`}
+            confirmLabel="Return"
+            onConfirm={() => end.mutate(true)}
+          >
+            Return…
+          </ConfirmButton>
+        </Reason>
+      )}
+    </>
+  );
+}

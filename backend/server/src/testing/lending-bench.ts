@@ -19,8 +19,8 @@ import { FakeClock, settle } from './fake-clock.js';
 export const TICK_MS = 500;
 const log = makeLog('silent');
 
-/** What becomes of a call: done and answered, done without an answer, neither, or refused. */
-type Outcome = 'done' | 'done-unanswered' | 'lost' | 'refused';
+/** What becomes of a call: done and answered, done without an answer, done later without one, neither, or refused. */
+export type Outcome = 'done' | 'done-unanswered' | 'late' | 'lost' | 'refused';
 
 /** An instance with an element manager; usage in software and accelerated, of a whole core. */
 export class FakeVnf {
@@ -51,6 +51,8 @@ export class FakeAgents implements ElementManagers {
   readonly outcomes: Outcome[] = [];
   /** Accelerators that two VNFs used at the same time. */
   readonly shared: string[] = [];
+  /** What agents have been asked for and not done yet; done before anything that they are asked for later. */
+  private readonly late: (() => void)[] = [];
 
   add(...vnfs: FakeVnf[]): void {
     for (const vnf of vnfs) this.vnfs.set(vnf.id, vnf);
@@ -78,17 +80,25 @@ export class FakeAgents implements ElementManagers {
     return [...this.vnfs.values()].filter(({ accelerated }) => accelerated).map(({ id }) => id);
   }
 
+  catchUp(): void {
+    for (const act of this.late.splice(0)) act();
+  }
+
+  private use(vnf: FakeVnf, accelerated: boolean): void {
+    vnf.accelerated = accelerated;
+    const users = [...this.vnfs.values()].filter((it) => it.server === vnf.server && it.accelerated);
+    if (users.length > 1) this.shared.push(vnf.server);
+  }
+
   private async switchTo(id: string, accelerated: boolean): Promise<ElementState> {
     const vnf = this.vnfs.get(id);
     this.calls.push(`${id} ${accelerated ? 'accelerate' : 'release'}`);
     if (!vnf || this.away.has(vnf.server)) throw unavailable('its agent is away');
+    this.catchUp();
     const outcome = this.outcomes.shift() ?? 'done';
     if (outcome === 'refused') throw unavailable('refused');
-    if (outcome !== 'lost') {
-      vnf.accelerated = accelerated;
-      const others = [...this.vnfs.values()].filter((it) => it.server === vnf.server && it.accelerated);
-      if (others.length > 1) this.shared.push(vnf.server);
-    }
+    if (outcome === 'late') this.late.push(() => this.use(vnf, accelerated));
+    else if (outcome !== 'lost') this.use(vnf, accelerated);
     if (outcome !== 'done') throw new LostReply(vnf.server, 'no answer');
     return vnf.state;
   }

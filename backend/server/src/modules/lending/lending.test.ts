@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { configFrom } from '../../platform/config.js';
 import { makeLog } from '../../platform/log.js';
 import { Store } from '../../platform/redis.js';
 import { killAt } from '../../testing/kill-point.js';
-import { FakeAgents, FakeVnf, LendingBench } from '../../testing/lending-bench.js';
+import { FakeAgents, FakeVnf, LendingBench, type Outcome } from '../../testing/lending-bench.js';
 
 const ONE = 'ch-1.tunnel.0';
 const TWO = 'ch-1.tunnel.1';
@@ -294,6 +295,73 @@ describe('a kill of the server', () => {
     const { members } = bench.view.describe(bench.groups.get(id));
     const held = members.map(({ held_s }) => held_s).reduce((sum, s) => sum + s);
     expect(held).toBeGreaterThanOrEqual(55);
+  });
+});
+
+describe('whatever becomes of calls, agents and the server', () => {
+  const outcome = fc.constantFrom<Outcome>('done', 'done', 'done-unanswered', 'late', 'lost', 'refused');
+  const kill = fc.record({
+    do: fc.constant('kill' as const),
+    write: fc.integer({ min: 1, max: 3 }),
+    when: fc.constantFrom('before' as const, 'after' as const),
+  });
+  const step = fc.oneof(
+    { weight: 2, arbitrary: kill },
+    {
+      weight: 6,
+      arbitrary: fc.record({ do: fc.constant('pass' as const), outcomes: fc.array(outcome, { maxLength: 3 }) }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('away' as const, 'catch-up' as const) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('load' as const), loads: fc.tuple(fc.boolean(), fc.boolean()) }),
+    },
+  );
+
+  it('an accelerator has one user at most, and turns go on afterwards', async () => {
+    const seen = { turns: 0, kills: 0 };
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 20 }), async (steps) => {
+        await bench.stop();
+        await store.redis.flushall();
+        agents = new FakeAgents();
+        const vnfs = [new FakeVnf(ONE, 'server-1'), new FakeVnf(TWO, 'server-1')];
+        agents.add(...vnfs);
+        let its = Object.create(store) as Store;
+        bench = await start(its);
+        const id = await bench.addGroup({ slice_s: 1 });
+        for (const it of steps) {
+          if (it.do === 'load') for (const [n, vnf] of vnfs.entries()) vnf.software = it.loads[n] ? 0.99 : 0.1;
+          else if (it.do === 'away' && !agents.away.delete('server-1')) agents.away.add('server-1');
+          else if (it.do === 'catch-up') agents.catchUp();
+          else if (it.do === 'kill') {
+            killAt(its, { write: it.write, when: it.when });
+            await bench.pass(1);
+            await bench.stop();
+            its = Object.create(store) as Store;
+            bench = await start(its);
+            seen.kills++;
+          } else if (it.do === 'pass') {
+            agents.outcomes.push(...it.outcomes);
+            await bench.pass(1);
+          }
+          expect(agents.shared).toEqual([]);
+        }
+        agents.outcomes.length = 0;
+        agents.away.clear();
+        for (const vnf of vnfs) vnf.software = 0.99;
+        const before = bench.turns(id).length;
+        await bench.pass(36);
+        expect(bench.turns(id).length).toBeGreaterThan(before + 3);
+        expect(agents.shared).toEqual([]);
+        const open = bench.turns(id).filter(({ to_ms }) => to_ms === null);
+        expect(open.map(({ instance_id }) => instance_id)).toEqual(agents.accelerated);
+        seen.turns += bench.turns(id).length;
+      }),
+      { numRuns: 6, seed: 64 },
+    );
+    expect(seen.turns).toBeGreaterThan(50);
+    expect(seen.kills).toBeGreaterThan(3);
   });
 });
 

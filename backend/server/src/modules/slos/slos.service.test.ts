@@ -13,7 +13,7 @@ import { monitorChain } from '../../testing/fixtures.js';
 import type { SloAlerts } from './alerts/slo-alerts.js';
 import type { SloLedgers } from './ledger/slo-ledgers.js';
 import type { RunningPredictions } from './running-predictions.js';
-import { SlosService } from './slos.service.js';
+import { reasonOf, SlosService } from './slos.service.js';
 
 const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
 const PERIOD_MS = 50;
@@ -53,4 +53,17 @@ it('shows every objective as out of date while its loop is paused', async () => 
   await clock.pass(1);
   expect(told).toEqual(['met', 'stale', 'met']);
   await slos.onApplicationShutdown();
+});
+
+it('says why an objective is in its state in the units of what was measured and of what was offered', () => {
+  const status = {
+    state: 'violated',
+    measured: 0.25,
+    target: 0.5,
+    unit: 'share',
+    offered: 4e6,
+    carried: 0.25,
+  } as SloStatus;
+  expect(reasonOf({ ...status, kind: 'availability' })).toBe('25 % of the 4 Mbit/s offered was carried, at least 50 %');
+  expect(reasonOf({ ...status, kind: 'loss' })).toBe('25 % of the offered packets were lost, at most 50 %');
 });

@@ -191,13 +191,13 @@ const WORDS: Readonly<Record<SloStatus['state'], string>> = {
  * `12 Mbit/s, target 10 Mbit/s`; of a throughput that does not reach its target, what decided instead: `75 % of the 4 Mbit/s
  * offered was carried, target 10 Mbit/s`.
  */
-function reasonOf({ kind, measured, target, unit, offered, carried, cause }: SloStatus): string {
+export function reasonOf({ kind, measured, target, unit, offered, carried, cause }: SloStatus): string {
   const aim = `${AIMS[kind] ?? 'target'} ${quantity(target, unit)}`;
   if (kind === 'loss' && measured !== null)
     return `${quantity(measured, unit)} of the offered packets were lost, ${aim}`;
   const isReached = kind === 'throughput' && measured !== null && measured >= target;
   if (offered !== null && carried !== null && !isReached)
-    return `${Math.round(100 * carried)} % of the ${quantity(offered, unit)} offered was carried, ${aim}`;
+    return `${Math.round(100 * carried)} % of the ${quantity(offered, 'bps')} offered was carried, ${aim}`;
   const figures = `${measured === null ? 'nothing measured' : quantity(measured, unit)}, ${aim}`;
   return cause === undefined ? figures : `${cause} (${figures})`;
 }

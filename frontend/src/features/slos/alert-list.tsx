@@ -43,7 +43,7 @@ export function AlertList({ label, alerts, named = false }: AlertListProps) {
           </div>
           <div>
             <CauseLink alert={alert} />
-            {alert.place && <span className="muted"> {alert.place.what}.</span>}
+            {alert.place && <span className="muted"> Where: {alert.place.what}.</span>}
           </div>
         </li>
       ))}

@@ -1,6 +1,6 @@
 import type { SloBudget, SloHistory } from '@orrery/contract';
 import { expect, it } from 'vitest';
-import { burnOf, burnText, complianceText, leftText, windowText } from './budget.js';
+import { burnOf, burnText, complianceText, goalText, leftText, windowText } from './budget.js';
 import { columnOf, isKnown } from './history.js';
 
 const budget: SloBudget = {
@@ -36,6 +36,7 @@ it('never rounds a compliance up to its goal', () => {
   expect(complianceText(0.999999)).toBe('99.999 %');
   expect(complianceText(0.98996)).toBe('98.9 %');
   expect([complianceText(1), complianceText(null)]).toEqual(['100 %', '–']);
+  expect([goalText(0.99), goalText(0.9995), goalText(0.99999)]).toEqual(['99 %', '99.95 %', '99.999 %']);
   expect([windowText(60), windowText(10), windowText(21_600), windowText(604_800)]).toEqual([
     '1 min',
     '10 s',
@@ -63,6 +64,8 @@ it('draws a history at the end of each step, with gaps where nothing was judged'
     [20, 30],
     [null, 100],
   ]);
+  const later = { ...history, since_ms: 20_000 };
+  expect(columnOf(later, ({ left_share }) => left_share)[1]).toEqual([null, 0.7]);
   expect(isKnown(history)).toBe(true);
   expect(isKnown({ ...history, points: [point] })).toBe(false);
 });

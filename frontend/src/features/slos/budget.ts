@@ -30,6 +30,11 @@ export function complianceText(compliance: number | null): string {
   return `${percent.toFixed(digits)} %`;
 }
 
+/** A goal as it was set: `99 %`, `99.95 %`. */
+export function goalText(goal: number): string {
+  return `${Number((100 * goal).toFixed(3))} %`;
+}
+
 /** `1 h`, `6 h`, `5 min`, `10 s`, `30 d` */
 export function windowText(seconds: number): string {
   if (seconds % 86_400 === 0) return `${seconds / 86_400} d`;

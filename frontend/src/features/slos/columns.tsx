@@ -10,7 +10,7 @@ import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
-import { burnOf, burnText, complianceText } from './budget.js';
+import { burnOf, burnText, complianceText, goalText } from './budget.js';
 import { BudgetBar } from './budget-bar.js';
 import { ErrorText } from './error-text.js';
 import { objectiveText } from './objective.js';
@@ -62,7 +62,7 @@ const BUDGET: readonly Column<SloStatus>[] = [
     cell: ({ budget }) => (
       <span className={classes.text}>
         {complianceText(budget?.compliance ?? null)}
-        {budget && <span className={classes.below}>goal {complianceText(budget.goal)}</span>}
+        {budget && <span className={classes.below}>goal {goalText(budget.goal)}</span>}
       </span>
     ),
   },

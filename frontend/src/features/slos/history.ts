@@ -11,9 +11,13 @@ export const RANGES = [
 
 type Point = SloHistory['points'][number];
 
-/** A figure over time, as charts take it: at the end of each step. */
-export function columnOf({ points, step_s }: SloHistory, figure: (point: Point) => number | null): AlignedData {
-  return [points.map(({ t_ms }) => t_ms / 1000 + step_s), points.map(figure)];
+/** A figure over time, as charts take it: at the end of each step; none before seconds were counted. */
+export function columnOf(
+  { points, step_s, since_ms }: Pick<SloHistory, 'points' | 'step_s' | 'since_ms'>,
+  figure: (point: Point) => number | null,
+): AlignedData {
+  const ends = points.map(({ t_ms }) => t_ms / 1000 + step_s);
+  return [ends, points.map((point, at) => (1000 * ends[at]! <= since_ms ? null : figure(point)))];
 }
 
 /** Whether anything is known of the objective in this time. */

@@ -40,8 +40,8 @@ const factOf = (name: string) => screen.getByText(name).nextElementSibling!.text
 it('has every figure of a budget with its unit', () => {
   show(<ObjectiveBudget budget={budget} />);
   expect(screen.getByText('Budget of 30 d')).toBeTruthy();
-  expect(factOf('Left')).toBe('98.6 %, 7 h 6 min');
-  expect(factOf('Compliance')).toBe('90.9 % of the judged time, goal 99.000 %');
+  expect(screen.getByText('98.6 %, 7 h 6 min')).toBeTruthy();
+  expect(factOf('Compliance')).toBe('90.9 % of the judged time, goal 99 %');
   expect(factOf('Missed')).toBe('6 min 0 s');
   expect(factOf('Unknown')).toBe('1 min 0 s');
   expect(factOf('Burn rate, 1 h')).toBe('9.1 ×');

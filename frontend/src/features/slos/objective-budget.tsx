@@ -4,7 +4,7 @@ import { durationText } from '../../shared/format/time.js';
 import { DetailSection, Facts } from '../../shared/ui/detail-panel.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { AlertList } from './alert-list.js';
-import { burnText, complianceText, leftText, windowText } from './budget.js';
+import { burnText, complianceText, goalText, windowText } from './budget.js';
 import { BudgetBar } from './budget-bar.js';
 
 const MOST_ALERTS = 10;
@@ -21,8 +21,7 @@ export function ObjectiveBudget({ budget }: Pick<SloStatus, 'budget'>) {
       </LastKnown>
       <Facts
         items={[
-          ['Left', leftText(budget)],
-          ['Compliance', `${complianceText(compliance)} of the judged time, goal ${complianceText(goal)}`],
+          ['Compliance', `${complianceText(compliance)} of the judged time, goal ${goalText(goal)}`],
           ['Met', duration(good_s)],
           ['Missed', duration(bad_s)],
           ['Unknown', duration(unknown_s)],

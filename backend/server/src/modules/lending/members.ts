@@ -1,4 +1,4 @@
-import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   acceleratorName,
   type ElementState,
@@ -34,14 +34,14 @@ export class LendingMembers {
   private readonly cost = new SoftwareCost();
 
   constructor(
-    @Optional() @Inject(ELEMENT_MANAGERS) private readonly managers: ElementManagers | null,
+    @Inject(ELEMENT_MANAGERS) private readonly managers: ElementManagers,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(FLEET) private readonly fleet: NodeFleet,
   ) {}
 
   /** Running instances of the group that can switch, and those of `holding` that run, whatever is known of them. */
   of(group: StoredGroup, holding: ReadonlySet<string>, nowMs: number): Member[] {
-    const states = new Map((this.managers?.all() ?? []).map((state) => [state.instance_id, state]));
+    const states = new Map(this.managers.all().map((state) => [state.instance_id, state]));
     this.cost.keepOnly(new Set(states.keys()));
     return this.instances()
       .filter((it) => belongs(group, it) && (states.has(it.id) || holding.has(it.id)))
@@ -66,7 +66,7 @@ export class LendingMembers {
   }
 
   stateOf(instanceId: string): ElementState | null {
-    return this.managers?.state(instanceId) ?? null;
+    return this.managers.state(instanceId);
   }
 
   /** Whether what its element manager says is of now. */
@@ -87,7 +87,6 @@ export class LendingMembers {
 
   /** Resolves when its element manager says so; throws if it refuses or does not answer. */
   async switchTo(instanceId: string, accelerated: boolean, signal: AbortSignal): Promise<void> {
-    if (!this.managers) throw unavailable(`${instanceId} has no element manager.`);
     const state = await (accelerated
       ? this.managers.accelerate(instanceId, signal)
       : this.managers.release(instanceId, signal));

@@ -7,6 +7,7 @@ import {
   fieldErrors,
   type InstanceSpec,
   LogRequest,
+  MOST_EXCEPTIONS,
   NodeSpec,
   type Observed,
   type ObservedElement,
@@ -262,6 +263,8 @@ export class Agent {
         const { from, to, steer } = paramsOf(EndHoldParams, params);
         return this.engine.holds.end(instance_id, { from, to }, steer);
       }
+      case 'read_split':
+        return this.engine.holds.read(instance_id, paramsOf(ReadSplitParams, params).limit);
     }
     const instance = this.instanceOf(instance_id);
     const driver = this.reconciler.driverOf(instance.driver);
@@ -336,6 +339,7 @@ const ReleaseParams = z.object({
   portion: FlowPortion,
   used_within_ms: z.int().min(1).optional(),
 });
+const ReadSplitParams = z.object({ limit: z.int().min(0).max(MOST_EXCEPTIONS) });
 const HoldParams = z.object({ flows: FlowSelector, from: Target, to: Target, hold_ms: z.int().min(1) });
 const EndHoldParams = z.object({ from: Target, to: Target, steer: z.boolean() });
 

@@ -4,9 +4,10 @@ import { ApplicationsSpec } from './applications/definition.js';
 import { BoardDescription, ObservedBoard } from './boards.js';
 import { Generation, Id, Name, Origin, TimestampMs } from './common.js';
 import { CpuFeature, ObservedElement } from './element-manager.js';
+import { MOST_EXCEPTIONS, SplitFlow } from './flow-steering.js';
 import { MAX_IMAGES } from './image-lack.js';
 import { InstanceState } from './lifecycle.js';
-import { EngineAbility, NodeSpec } from './node-spec.js';
+import { EngineAbility, NodeSpec, Target } from './node-spec.js';
 import { P4ProgramFiles } from './p4/p4-program.js';
 import { ShellInput, ShellOutput, ShellSize } from './shell.js';
 import { ObservedSwitch, SwitchDescription, SwitchSamples } from './switch-protocol.js';
@@ -153,7 +154,7 @@ export const AgentMessage = z.discriminatedUnion('type', [
 export type AgentMessage = z.infer<typeof AgentMessage>;
 
 /**
- * The unified VNFM calls (HYPER III-A) that ask for an answer. `accelerate` and `release` answer with an `ObservedElement`. `hold_flows` and `end_hold` go to the instance before a split.
+ * The unified VNFM calls (HYPER III-A) that ask for an answer. `accelerate` and `release` answer with an `ObservedElement`. `hold_flows`, `end_hold` and `read_split` go to the instance before a split.
  * `arm_traces`, `read_traces`, `read_program` and `read_cells` go to a switch, whose name takes the place of the instance.
  */
 export const AgentMethod = z.enum([
@@ -168,12 +169,24 @@ export const AgentMethod = z.enum([
   'release',
   'hold_flows',
   'end_hold',
+  'read_split',
   'arm_traces',
   'read_traces',
   'read_program',
   'read_cells',
 ]);
 export type AgentMethod = z.infer<typeof AgentMethod>;
+
+/** The answer of `read_split`: flows that the engine keeps although the ranges would send them elsewhere (E2 3.4.4). */
+export const SplitReading = z.strictObject({
+  total: z.int().min(0).describe('exceptions'),
+  untracked: z.int().min(0).describe('packets of flows that the table had no room for'),
+  exceptions: z
+    .array(z.strictObject({ flow: SplitFlow, to: Target }))
+    .max(MOST_EXCEPTIONS)
+    .describe('those of IPv4, as many as asked'),
+});
+export type SplitReading = z.infer<typeof SplitReading>;
 
 /** Parameters of `open_shell`. */
 export const OpenShell = z.object({ shell: ShellId, ...ShellSize.shape });

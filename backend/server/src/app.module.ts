@@ -27,6 +27,7 @@ import { ServiceRequestsModule } from './modules/service-requests/service-reques
 import { SessionsModule } from './modules/sessions/sessions.module.js';
 import { ShellsModule } from './modules/shells/shells.module.js';
 import { SlosModule } from './modules/slos/slos.module.js';
+import { SplitHandoverModule } from './modules/split-handover/split-handover.module.js';
 import { StreamModule } from './modules/stream/stream.module.js';
 import { SystemModule } from './modules/system/system.module.js';
 import { TwinModule } from './modules/twin/twin.module.js';
@@ -71,6 +72,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       ServiceRequestsModule,
       ScalingModule,
       ScenariosModule,
+      SplitHandoverModule,
       StreamModule,
       ShellsModule,
       WebhooksModule,

@@ -21,6 +21,7 @@ import { SERVICE_REQUEST_EVENTS } from './service-request.js';
 import { SESSION_EVENTS } from './session.js';
 import { SHELL_EVENTS } from './shell.js';
 import { SLO_EVENTS } from './slo.js';
+import { SPLIT_EVENTS } from './split.js';
 import { SWITCH_AGENT_EVENTS } from './switch.js';
 import { TWIN_CONTROL_EVENTS, TWIN_EVENTS } from './twin.js';
 import { WEBHOOK_EVENTS } from './webhook.js';
@@ -50,6 +51,7 @@ export const EVENTS = {
   ...LOOP_EVENTS,
   ...HEALING_EVENTS,
   ...SLO_EVENTS,
+  ...SPLIT_EVENTS,
   ...SCENARIO_EVENTS,
   ...TWIN_CONTROL_EVENTS,
   ...SERVER_EVENTS,

@@ -36,6 +36,8 @@ export const KEYS = {
   p4Entries: `${project}:p4-entries`,
   /** hash id -> declared application (applications/stored.ts). */
   applications: `${project}:applications`,
+  /** durable collection: how far splits in steps are (split-handover/handovers.ts). */
+  splitHandovers: `${project}:split-handovers`,
   /** durable collection of Chain without what is deployed. */
   chains: `${project}:chains`,
   /** hash version -> ChainVersion. */

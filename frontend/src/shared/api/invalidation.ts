@@ -47,6 +47,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   session: [],
   shell: [],
   webhook: ['webhooks'],
+  split: ['deployments'],
 };
 
 /** Events that change less than their kind. */

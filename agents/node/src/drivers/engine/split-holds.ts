@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { EngineRequest, FlowHoldEnd, Target } from '@orrery/contract';
+import { type EngineRequest, type FlowHoldEnd, SplitFlow, type SplitReading, type Target } from '@orrery/contract';
 import { DriverError, type Wiring } from '../nf-driver.js';
 import type { EngineClient } from './engine-client.js';
 
@@ -42,6 +42,24 @@ export class SplitHolds {
       sum.flows += flows;
       sum.packets += packets;
       sum.table_full ||= table_full;
+    }
+    return sum;
+  }
+
+  /** What the splits behind it keep elsewhere than their ranges say; `limit`: exceptions to list of each. */
+  async read(instanceId: string, limit: number): Promise<SplitReading> {
+    const splits = (this.wiring()?.probes.splits ?? []).filter(({ from_id }) => from_id === instanceId);
+    if (splits.length === 0) throw new DriverError(`there is no split behind ${instanceId}`);
+    const sum: SplitReading = { total: 0, untracked: 0, exceptions: [] };
+    for (const { module, targets } of splits) {
+      const { split, exceptions } = await this.client().getSplit(module, limit);
+      sum.total += split.exceptions;
+      sum.untracked += split.untracked;
+      for (const { flow, gate } of exceptions) {
+        const { data } = SplitFlow.safeParse(flow);
+        const to = targets[gate];
+        if (data && to && sum.exceptions.length < limit) sum.exceptions.push({ flow: data, to });
+      }
     }
     return sum;
   }

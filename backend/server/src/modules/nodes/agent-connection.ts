@@ -38,6 +38,7 @@ const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   release: 25_000,
   hold_flows: 12_000,
   end_hold: 12_000,
+  read_split: 12_000,
   arm_traces: 12_000,
   read_traces: 12_000,
   read_program: 12_000,

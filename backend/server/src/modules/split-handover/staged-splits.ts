@@ -1,0 +1,87 @@
+import {
+  type FlowRange,
+  MOST_EXCEPTIONS,
+  type NfSplit,
+  nfInstances,
+  type Plan,
+  type PlannedChain,
+  type SplitNode,
+  type SplitReading,
+  type StagedSplit,
+} from '@orrery/contract';
+
+/** A split that engines have in front of old instances, with ranges that the switches do not have yet. */
+export interface SplitAtServers {
+  readonly id: string;
+  readonly chain: PlannedChain;
+  readonly asked: NfSplit;
+  readonly staged: StagedSplit;
+  /** The splits in front of instances. */
+  readonly nodes: readonly SplitNode[];
+  readonly instances: number;
+}
+
+/** Those of a plan that can be handed over; one that tracks flows only has nothing to hand over yet. */
+export function splitsAtServers({
+  chains,
+  graph,
+  splits,
+}: Pick<Plan, 'chains' | 'graph' | 'splits'>): SplitAtServers[] {
+  return chains.flatMap((chain) =>
+    (chain.splits ?? []).flatMap((asked): SplitAtServers[] => {
+      const { node_id, staged } = asked;
+      const { chain_id } = chain;
+      const held = staged?.held;
+      const ranges = splits
+        .find((it) => it.chain_id === chain_id && it.node_id === node_id)
+        ?.targets.map(({ range }) => range);
+      if (!staged || !held || !ranges || sameRanges(ranges, held)) return [];
+      const nodes = graph.nodes.flatMap((node) =>
+        node.kind === 'split' &&
+        node.chain_id === chain_id &&
+        node.node_id === node_id &&
+        node.in_front_of !== undefined
+          ? [node]
+          : [],
+      );
+      const id = `${chain_id}/${node_id}`;
+      return nodes.length === 0 ? [] : [{ id, chain, asked, staged, nodes, instances: ranges.length }];
+    }),
+  );
+}
+
+/** The split as a switch is to have it: the exceptions of all servers by the ordinals of their instances. */
+export function handedOver(
+  { asked, staged, chain }: SplitAtServers,
+  readings: ReadonlyMap<string, SplitReading>,
+  graph: Plan['graph'],
+): NfSplit {
+  const ordinals = new Map(
+    nfInstances(graph)
+      .filter(({ chain_id, node_id }) => chain_id === chain.chain_id && node_id === asked.node_id)
+      .map(({ id, ordinal }) => [id, ordinal]),
+  );
+  const found = [...readings].flatMap(([split, { exceptions }]) =>
+    exceptions.flatMap(({ flow, to }) => {
+      const hop = to.kind === 'hop' ? to.hop : null;
+      const instance =
+        to.kind === 'instance'
+          ? to.instance_id
+          : graph.edges.find((edge) => edge.from === split && edge.hop === hop && hop !== null)?.to;
+      const ordinal = ordinals.get(instance ?? '');
+      return ordinal === undefined ? [] : [{ flow, ordinal }];
+    }),
+  );
+  const exceptions = [...staged.exceptions.filter((it) => !found.some((one) => sameFlow(one, it))), ...found];
+  const { held: _held, ...rest } = staged;
+  return { ...asked, staged: { ...rest, exceptions: exceptions.slice(-MOST_EXCEPTIONS) } };
+}
+
+function sameFlow(one: StagedSplit['exceptions'][number], other: StagedSplit['exceptions'][number]): boolean {
+  const text = ({ flow }: typeof one) => JSON.stringify(Object.entries(flow).sort());
+  return text(one) === text(other);
+}
+
+function sameRanges(some: readonly FlowRange[], others: readonly FlowRange[]): boolean {
+  return some.length === others.length && some.every(({ lo, hi }, i) => lo === others[i]!.lo && hi === others[i]!.hi);
+}

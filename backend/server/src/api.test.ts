@@ -283,7 +283,10 @@ describe('chains', () => {
     await server.api.call('createNfDescriptor', { body: legacy });
     const nf = { chain_id: id, node_id: 'monitor' };
     const scaling = await server.api.call('createScalingPolicy', { body: { nf } });
+    const hook = { title: 'Pager', url: 'http://127.0.0.1:1/' };
+    const webhook = await server.api.call('createWebhook', { body: hook });
     const puts = {
+      putWebhook: { params: { id: webhook.id }, body: { ...hook, title: 'Other' } },
       putScalingPolicy: { params: { id: scaling.id }, body: { nf, max_instances: 9 } },
       putChain: { params: { id }, body: { ...monitorChain('unread'), title: 'Other' } },
       putInfrastructure: { body: { ...RACK, name: 'other' } },
@@ -291,8 +294,9 @@ describe('chains', () => {
       putNfDescriptor: { params: { id: legacy.id }, body: { ...legacy, version: '1.0.1' } },
     } as const;
     // Those of boards need one: reconfiguration-preconditions.test.ts; a split: flow-splits.test.ts; P4 entries: p4-programs.test.ts;
-    // lending groups: lending-groups.test.ts.
-    const elsewhere = ['putReconfigurationPolicy', 'reserveSlot', 'putSplit', 'putP4Entries', 'putLendingGroup'];
+    // lending groups: lending-groups.test.ts; the policy of healing: healing.test.ts.
+    const ofBoards = ['putReconfigurationPolicy', 'reserveSlot'];
+    const elsewhere = [...ofBoards, 'putSplit', 'putP4Entries', 'putLendingGroup', 'putHealingPolicy'];
     const all = Object.entries<RouteDefinition>(ROUTES).filter(([, { method }]) => method === 'PUT');
     expect([...Object.keys(puts), ...elsewhere].sort()).toEqual(all.map(([name]) => name).sort());
     for (const [name, options] of Object.entries(puts)) {

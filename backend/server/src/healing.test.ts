@@ -146,6 +146,20 @@ it('after each of ten random turns what runs is what a model says, and each loss
   expect(eventsOf(await events(), 'healing.not-kept').length).toBeGreaterThan(2);
 }, 180_000);
 
+it('the policy is not overwritten unread, and names the field that is out of bounds', async () => {
+  await start();
+  const put = (body: Record<string, unknown>, withoutIfMatch = false) =>
+    server.api.request('putHealingPolicy', { body: JSON.stringify(body), withoutIfMatch });
+  expect((await put({}, true)).status).toBe(428);
+  expect(await put({ grace_s: 0 })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/grace_s' }] } });
+  const { revision, ...policy } = await server.api.call('getHealingPolicy');
+  expect(policy).toMatchObject({ enabled: true, grace_s: 0.2, return: 'by-origin' });
+  const body = JSON.stringify({ ...policy, return: 'ask' });
+  const stale = { 'if-match': `"${revision + 1}"` };
+  expect((await server.api.request('putHealingPolicy', { body, headers: stale })).status).toBe(412);
+  expect((await put({ ...policy, return: 'ask' })).body).toMatchObject({ return: 'ask', revision: revision + 1 });
+});
+
 it('nothing is decided or stored while nothing happens', async () => {
   await start();
   await create('a', 50);

@@ -352,7 +352,7 @@ nlohmann::json Engine::configure(const std::string& module, const nlohmann::json
   nlohmann::json copy = config;
   {
     Parked parked(*this);
-    nf.take_config(*next, std::move(copy));
+    nf.take_config(*next, copy);
   }
   return now_has(module, [&](nlohmann::json& had) { had = config; });
 }

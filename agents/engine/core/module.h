@@ -81,9 +81,10 @@ class Module {
   virtual std::optional<uint32_t> queue_depth() const { return std::nullopt; }
   virtual NfCore* nf() { return nullptr; }
   // For an NF: another configuration in place of the one that it was made from. `prepare_config` is as `prepare_adopt`,
-  // with a pointer into the configuration; `take_config`, with all workers parked, cannot fail.
+  // with a pointer into the configuration; `take_config`, with all workers parked, cannot fail; it gives back the
+  // configuration before.
   virtual std::unique_ptr<NextConfig> prepare_config(const nlohmann::json& /*config*/) const { return nullptr; }
-  virtual void take_config(NextConfig& /*next*/, nlohmann::json /*config*/) noexcept {}
+  virtual void take_config(NextConfig& /*next*/, nlohmann::json& /*config*/) noexcept {}
   virtual Splitter* splitter() { return nullptr; }
 
   const std::vector<std::string>& drop_reasons() const { return drop_reasons_; }

@@ -96,7 +96,7 @@ class NfModule final : public Module {
     return prepared(*core_, config, metadata_, "/config");
   }
 
-  void take_config(NextConfig& next, nlohmann::json config) noexcept override {
+  void take_config(NextConfig& next, nlohmann::json& config) noexcept override {
     core_->take(next);
     config_.swap(config);
   }

@@ -71,4 +71,12 @@ it('a request whose bound measured software breaks gets an instance in a free sl
   const requests = (await server.api.call('listServiceRequests')).items;
   expect(requests.filter(({ way }) => way!.stages[0]!.instance === 'ddos-detector-board-1-0')).toHaveLength(2);
   expect(new Set(requests.map(({ way }) => way!.number)).size).toBe(2);
+  // The slot fails: who was there gets another way, and the instance goes back to software.
+  const agent = server.agents.get('server-1')!;
+  agent.faulty.add('board-1/0');
+  agent.reach();
+  await until('all are active without the slot', async () => {
+    const { items } = await server.api.call('listServiceRequests');
+    return items.every(({ state }) => state === 'active') && !slots().includes(0);
+  });
 });

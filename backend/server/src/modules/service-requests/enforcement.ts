@@ -135,8 +135,10 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     const { chain_id, by, instances } = pool;
     try {
       const version = await step(this.chains.keep(chain_id, this.wanted(pool), by));
+      // What runs stays where it is, or goes back to software where its slot has failed.
+      const running = new Set(this.view.deployedOf(pool)?.nodes.map((node) => node.id));
       const implementations = instances.flatMap(({ id: node_id, slot }) =>
-        slot ? [ImplementationChoice.parse({ chain_id, node_id, on: 'board', slot })] : [],
+        slot && !running.has(node_id) ? [ImplementationChoice.parse({ chain_id, node_id, on: 'board', slot })] : [],
       );
       await step(
         this.deployer.change({ chains: [{ chain_id, version }], implementations }, { id, kind: 'deploy', by }),

@@ -70,15 +70,6 @@ export type { PlanInput } from './plan/input.js';
 export { makePlan } from './plan/make-plan.js';
 export { planRefusal, shortage } from './plan/refusal.js';
 export { seededRandom } from './random.js';
-// Scaling (E2 3.4.3).
-export {
-  decideScaling,
-  type InstanceLoad,
-  type NfLoad,
-  NO_SCALING_MEMORY,
-  type ScalingDecision,
-  type ScalingMemory,
-} from './scaling/scaling.js';
 // Requests for ways through shared instances (HYPER IV).
 export { type Accepted, Admissions, type Decision, type NumberedWay, type Refused } from './requests/admit.js';
 export { canMatch, type HeldClass } from './requests/class-index.js';
@@ -94,6 +85,15 @@ export {
   waysOf,
 } from './requests/pool-chain.js';
 export { optionId, type PlacedPoolInstance, poolState } from './requests/pool-state.js';
+// Scaling (E2 3.4.3).
+export {
+  decideScaling,
+  type InstanceLoad,
+  type NfLoad,
+  NO_SCALING_MEMORY,
+  type ScalingDecision,
+  type ScalingMemory,
+} from './scaling/scaling.js';
 // Schedules (Alpine 5).
 export { certifySchedule } from './schedule/certify.js';
 export { compareSchedules, planSchedule } from './schedule/plan-schedule.js';

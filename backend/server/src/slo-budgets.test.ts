@@ -40,7 +40,7 @@ async function judges() {
   const second = (state: SloStatus['state'], t_ms: number, of = definition) => {
     clockMs += 1000;
     const status = { ...STATUS, chain_id: chainId, state, t_ms } as SloStatus;
-    const [judged] = ledgers.account([status], () => of, clockMs);
+    const [judged] = ledgers.countSeconds([status], () => of, clockMs);
     alerts.judge(ledgers.all(), decide, t_ms, clockMs);
     return judged!;
   };

@@ -44,14 +44,12 @@ const timelines = fc
 
 function loadOf({ loads, behind, hindered }: Tick, count: number): NfLoad {
   return {
-    instances: loads
-      .slice(0, count)
-      .map((it, ordinal) => ({
-        id: `c.ids.${ordinal}`,
-        ordinal,
-        share: it.utilization === null ? null : it.utilization / 2,
-        ...it,
-      })),
+    instances: loads.slice(0, count).map((it, ordinal) => ({
+      id: `c.ids.${ordinal}`,
+      ordinal,
+      share: it.utilization === null ? null : it.utilization / 2,
+      ...it,
+    })),
     behind: { node_id: 'mon', queue: behind },
     hindrance: hindered ? 'a link is down' : null,
   };

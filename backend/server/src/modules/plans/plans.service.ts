@@ -260,7 +260,10 @@ export class PlansService implements PlanStore {
       const chain = await this.versionOf(id, version ?? 0);
       const execution = options.execution ?? wanted.get(id)?.execution;
       const splits = `/chains/${index}/splits`;
-      const unfit = [...unknownSplits({ ...options, execution }, chain, splits), ...this.tooMany(options, chain, splits)];
+      const unfit = [
+        ...unknownSplits({ ...options, execution }, chain, splits),
+        ...this.tooMany(options, chain, splits),
+      ];
       if (unfit.length > 0) throw invalid(unfit);
       wanted.set(id, { ...chain, ...howToRun(options, wanted.get(id), chain, base) });
     }

@@ -115,10 +115,13 @@ const concerns = (id: string, chainId: string, parts: ReadonlySet<string>) => id
 
 function failureOf(event: Event, parts: ReadonlySet<string>): Pick<SloCause, 'kind' | 'id'> | null {
   if (!FAILURES.has(event.type)) return null;
-  const { node, board } = event.data as { readonly node?: string; readonly board?: string };
+  const { data } = event;
+  const node = 'node' in data ? data.node : undefined;
+  const board = 'board' in data ? data.board : undefined;
   // An instance that ends on a server of the chain may be another chain's.
   const named = event.type.startsWith('instance.') ? [event.subject] : [event.subject, board, node];
-  const id = OF_ALL.has(event.type) ? event.subject : named.find((each) => each !== undefined && parts.has(each));
+  const isPart = (each: unknown): each is string => typeof each === 'string' && parts.has(each);
+  const id = OF_ALL.has(event.type) ? event.subject : named.find(isPart);
   return id === undefined ? null : { kind: 'failure', id };
 }
 

@@ -100,7 +100,7 @@ export class SloLedgers implements OnModuleInit {
   }
 
   /** Counts the time since the last call for each objective; returns the statuses with their budgets. `nowMs`: monotonic. */
-  account(
+  countSeconds(
     statuses: readonly SloStatus[],
     definitionOf: (chainId: string) => ChainDefinition | undefined,
     nowMs: number,

@@ -128,7 +128,7 @@ describe('every route refuses with problem details and a declared status', () =>
   });
 
   it('whether or not what it names exists', async () => {
-    const params = { id: 'nothing', slot: 0, version: 1, chain_id: 'nothing', node_id: 'nothing' };
+    const params = { id: 'nothing', slot: 0, version: 1, chain_id: 'nothing', node_id: 'nothing', slo_id: 'nothing' };
     for (const name of NAMES.filter((each) => definitionOf(each).params)) {
       const body = readsBody(name) && definitionOf(name).body ? '{}' : undefined;
       const { status } = await server.api.request(name, { params, query: QUERIES[name], body });

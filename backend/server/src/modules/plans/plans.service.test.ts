@@ -29,7 +29,12 @@ beforeEach(() => {
   plans = new PlansService(
     store,
     { version: async () => ({ definition: CHAIN }) } as never,
-    { all: () => [], legacyOfUsers: () => [], revisionOf: (nf: string) => revisions.get(nf) ?? null } as never,
+    {
+      all: () => [],
+      find: () => undefined,
+      legacyOfUsers: () => [],
+      revisionOf: (nf: string) => revisions.get(nf) ?? null,
+    } as never,
     { current: { infrastructure: RACK, revision: 1 } } as never,
     { errorsOf: () => [], reserved: () => reserved, broken: () => [] } as never,
     {

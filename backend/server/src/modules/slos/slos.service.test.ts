@@ -38,7 +38,7 @@ it('shows every objective as out of date while its loop is paused', async () => 
     { append: () => undefined } as unknown as EventLog,
     { of: () => [] } as unknown as RunningPredictions,
     { current: { infrastructure: { servers: [] } } } as unknown as InfrastructureStore,
-    { account: (all: SloStatus[]) => all, all: () => [], interrupt: () => undefined } as unknown as SloLedgers,
+    { countSeconds: (all: SloStatus[]) => all, all: () => [], interrupt: () => undefined } as unknown as SloLedgers,
     { judge: () => undefined } as unknown as SloAlerts,
   );
   const told: SloStatus['state'][] = [];

@@ -308,13 +308,11 @@ export class Agent {
     const { id, acceleration: mode, driver: kind } = instance;
     const { elements } = this.reconciler.driverOf(kind);
     const told = () => elements && elementOf(instance, elements.switched(id), this.cpuFeatures);
-    const before = told();
-    if (!mode || !elements || !before)
+    if (!mode || !elements || !told())
       throw new Error(`/instance_id: ${id} cannot be switched (${instance.nf}, driver ${kind})`);
     const lack = accelerated ? lackOf(mode, this.cpuFeatures) : [];
     if (lack.length > 0)
       throw new Error(`/instance_id: the processor of ${this.options.node} lacks ${lack.join(', ')} for ${id}`);
-    if (before.accelerated === accelerated) return before;
     await elements.switchTo(instance, accelerated);
     this.reconciler.look();
     return told()!;

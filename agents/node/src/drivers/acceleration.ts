@@ -14,6 +14,11 @@ export function switchedConfig(config: Config, mode: AcceleratedMode, { accelera
   return { ...config, [mode.setting]: accelerated ? mode.accelerated : mode.plain };
 }
 
+/** Whether it is accelerated: as it was switched last, or else as its configuration says. */
+export function isAccelerated(config: Config, mode: AcceleratedMode, switched: Switched | null): boolean {
+  return switched?.accelerated ?? config[mode.setting] === mode.accelerated;
+}
+
 /** What the node tells of an instance; null: it cannot be switched. */
 export function elementOf(
   { acceleration: mode, config, cpu_limit }: Pick<InstanceSpec, 'acceleration' | 'config' | 'cpu_limit'>,
@@ -22,7 +27,7 @@ export function elementOf(
 ): ObservedElement | null {
   if (!mode) return null;
   return {
-    accelerated: switched?.accelerated ?? config[mode.setting] === mode.accelerated,
+    accelerated: isAccelerated(config, mode, switched),
     kinds: lackOf(mode, features).length === 0 ? [mode.kind] : [],
     cpu_limit: cpu_limit ?? null,
     switched_ms: switched?.at_ms ?? null,

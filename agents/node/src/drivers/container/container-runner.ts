@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HeartbeatTiming } from '../../platform/heartbeat.js';
 import { monotonicMs } from '../../platform/monotonic.js';
-import { type Switched, switchedConfig } from '../acceleration.js';
+import { isAccelerated, type Switched, switchedConfig } from '../acceleration.js';
 import { Refusal, Unreachable } from '../control-client.js';
 import type { InstanceRecord, Runner } from '../hosted-instance.js';
 import { DriverError, unknownNf } from '../nf-driver.js';
@@ -95,8 +95,10 @@ export class ContainerRunner implements Runner<ContainerInstance> {
     instance.cpu_limit = cpu_limit;
   }
 
-  /** Changes only the setting that switches it. */
+  /** Changes only the setting that switches it, if it does not do so already. */
   async switchTo(instance: ContainerInstance, record: InstanceRecord, accelerated: boolean): Promise<void> {
+    const { acceleration: mode, config } = record;
+    if (mode && isAccelerated(config, mode, instance.switched) === accelerated) return;
     const switched = { accelerated, at_ms: Date.now() };
     try {
       await instance.control.configure(asSwitched(record, switched));

@@ -1,5 +1,5 @@
 import type { EngineGraph, InstanceSpec } from '@orrery/contract';
-import { type Switched, switchedConfig } from '../acceleration.js';
+import { isAccelerated, type Switched, switchedConfig } from '../acceleration.js';
 import { Refusal } from '../control-client.js';
 import { DriverError, type ElementDriver, type Wiring } from '../nf-driver.js';
 import type { EngineClient } from './engine-client.js';
@@ -33,11 +33,14 @@ export class SwitchedNfs implements ElementDriver {
     return this.nfs.get(instanceId) ?? null;
   }
 
+  /** Judged when its turn comes: what was asked for before may not have been done yet. */
   switchTo({ id, acceleration: mode }: InstanceSpec, accelerated: boolean): Promise<void> {
     return this.inTurn(async () => {
       const client = this.client();
       const module = this.applied()?.graph.modules.find(({ name }) => name === id);
       if (!mode || !module) throw new DriverError(`${id} does not run yet`, id);
+      const now = module.config as InstanceSpec['config'];
+      if (isAccelerated(now, mode, this.switched(id)) === accelerated) return;
       const switched = { accelerated, at_ms: Date.now() };
       const { config } = withConfig(module, mode, switched);
       const digest = await client.configure(id, config).catch((error: Error) => {

@@ -1,5 +1,6 @@
 import type { Plan, PlannedChain } from '@orrery/contract';
 import { expect, it } from 'vitest';
+import { OutOfTime } from '../budget.js';
 import { chainOf } from '../testing/chains.js';
 import { rack } from '../testing/infrastructure.js';
 import { keepImportant } from './keep-important.js';
@@ -57,4 +58,23 @@ it('keeps a chain that costs an objective of one that is not more important, and
     expect(plan.not_kept).toMatchObject([{ chain_id: 'first', slo_id: 'fast', constraint: { constraint: 'latency' } }]);
     expect(planned(50, second).not_kept).toBeUndefined();
   }
+});
+
+it('takes down nothing for an objective that is missed as things are', () => {
+  const base = made([chain('second', 10), chain('first', 90)]);
+  const plan = planned(90, 10, base);
+  expect(plan.chains).toHaveLength(2);
+  expect(plan.not_kept).toBeUndefined();
+});
+
+it('takes down no running chain only because there was no time to try it', () => {
+  const chains = [chain('first', 90), chain('second', 10), chain('third', 5)];
+  const input = { id: 'p', created_ms: 0, chains, descriptors: [], infrastructure: rack(), budget: { steps: 1 } };
+  const tried = (base: Plan | null) =>
+    keepImportant(offeredBy({ ...input, base }), (some) => {
+      if (some.chains.length === 2) throw new OutOfTime();
+      return { ...made(some.chains), feasible: some.chains.length < 3, slos: [] };
+    });
+  expect(tried(null).not_kept?.map(({ chain_id }) => chain_id)).toEqual(['first', 'second']);
+  expect(() => tried(made([chain('second', 10)]))).toThrow(OutOfTime);
 });

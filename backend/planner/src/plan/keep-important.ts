@@ -19,11 +19,13 @@ export function priorityOf({ definition }: Pick<PlannedChain, 'definition'>): nu
 /**
  * The plan of the most important chains: one is left out only where it has no place beside all of higher priority that
  * are kept, or would cost one of these an objective. Of chains of equal priority those that run come first. A chain that fails
- * closed and is left out still has its packets dropped. What is left once the time is over is left out.
+ * closed and is left out still has its packets dropped. An objective that is missed as things are costs nobody a place.
+ * Errors: `OutOfTime` where it does not become clear in time whether a chain that runs fits.
  */
 export function keepImportant(input: OfferedInput, make: MakePlan): Plan {
   const all = make(input);
-  if (all.feasible && all.slos.every(({ met }) => met)) return all;
+  const missedNow = unmet(input.base);
+  if (all.feasible && [...unmet(all)].every((slo) => missedNow.has(slo))) return all;
   const { chains } = input;
   const running = new Set(input.base?.chains.map(({ chain_id }) => chain_id));
   const order = new Map(chains.map(({ chain_id }, i) => [chain_id, i]));
@@ -42,7 +44,12 @@ export function keepImportant(input: OfferedInput, make: MakePlan): Plan {
     // Problems of the plan point into the chains in their order.
     return make({ ...input, chains: chains.filter(({ chain_id }) => kept.has(chain_id)), guarded });
   };
-  const { plan, left } = extended({ plan: planOf([]), chains: [], left: [] }, ranked, planOf);
+  const mayLeaveOut = ({ chain_id }: PlannedChain) => !running.has(chain_id);
+  const { plan, left } = extended({ plan: planOf([]), chains: [], left: [] }, ranked, {
+    planOf,
+    missedNow,
+    mayLeaveOut,
+  });
   // Without any chain there may be no plan either, and then nothing is left out for lack of room.
   if (!plan.feasible) return all;
   const missed = missedObjectives(input.base, plan);
@@ -58,12 +65,21 @@ export function keepImportant(input: OfferedInput, make: MakePlan): Plan {
   return { ...plan, reasons: [...reasons, ...plan.reasons], not_kept: [...left, ...missed] };
 }
 
+interface Trying {
+  readonly planOf: (some: readonly PlannedChain[]) => Plan;
+  /** Objectives that are missed already. */
+  readonly missedNow: ReadonlySet<string>;
+  /** Without having been tried. */
+  readonly mayLeaveOut: (chain: PlannedChain) => boolean;
+}
+
 /** As many of the chains as fit beside those that are kept, in their order. */
-function extended(kept: Kept, more: readonly PlannedChain[], planOf: (some: readonly PlannedChain[]) => Plan): Kept {
+function extended(kept: Kept, more: readonly PlannedChain[], trying: Trying): Kept {
   if (more.length === 0) return kept;
+  const { planOf, missedNow, mayLeaveOut } = trying;
   const chains = [...kept.chains, ...more];
-  const tried = inTime(() => planOf(chains));
-  const why = tried === null ? OUT_OF_TIME : obstacle(tried, kept.plan, more);
+  const tried = more.every(mayLeaveOut) ? inTime(() => planOf(chains)) : planOf(chains);
+  const why = tried === null ? OUT_OF_TIME : obstacle(tried, new Set([...missedNow, ...unmet(kept.plan)]), more);
   if (tried && why === null) return { ...kept, plan: tried, chains };
   if (more.length === 1 || tried === null) {
     const left = more.map((chain) => ({
@@ -75,21 +91,27 @@ function extended(kept: Kept, more: readonly PlannedChain[], planOf: (some: read
     return { ...kept, left: [...kept.left, ...left] };
   }
   const half = Math.ceil(more.length / 2);
-  return extended(extended(kept, more.slice(0, half), planOf), more.slice(half), planOf);
+  return extended(extended(kept, more.slice(0, half), trying), more.slice(half), trying);
 }
 
 type Why = Pick<NotKept, 'because' | 'constraint'>;
 
 const OUT_OF_TIME: Why = { because: 'The planning time ran out before it was clear that it fits.', constraint: null };
 
-/** Why chains cannot be added, which may be one of several; null: they can. */
-function obstacle(plan: Plan, before: Plan, added: readonly PlannedChain[]): Why | null {
+const sloName = ({ chain_id, slo_id }: Plan['slos'][number]) => `${chain_id} ${slo_id}`;
+
+/** Objectives that the plan misses. */
+function unmet(plan: Plan | null): ReadonlySet<string> {
+  return new Set(plan?.slos.filter(({ met }) => !met).map(sloName));
+}
+
+/** Why chains cannot be added, which may be one of several; null: they can. `missed`: objectives that are missed without them. */
+function obstacle(plan: Plan, missed: ReadonlySet<string>, added: readonly PlannedChain[]): Why | null {
   if (!plan.feasible) return { because: planRefusal(plan), constraint: plan.conflicts[0] ?? null };
   const least = Math.min(...added.map(priorityOf));
   const chains = new Map(plan.chains.map((chain) => [chain.chain_id, chain]));
-  const missed = new Set(before.slos.flatMap((slo) => (slo.met ? [] : [`${slo.chain_id} ${slo.slo_id}`])));
   const broken = plan.slos.find(
-    (slo) => !slo.met && !missed.has(`${slo.chain_id} ${slo.slo_id}`) && priorityOf(chains.get(slo.chain_id)!) > least,
+    (slo) => !slo.met && !missed.has(sloName(slo)) && priorityOf(chains.get(slo.chain_id)!) > least,
   );
   if (!broken) return null;
   const { name } = chains.get(broken.chain_id)!.definition;

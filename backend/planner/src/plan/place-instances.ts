@@ -14,7 +14,7 @@ import {
   runningPlaces,
   stagedHosts,
 } from '../placement/from-graph.js';
-import { type Place, type PlacementProblem, problemOf } from '../placement/problem.js';
+import { type Hosts, type Place, type PlacementProblem, problemOf } from '../placement/problem.js';
 import { type Held, type History, placementReasons, stuckReason } from '../placement/reasons.js';
 import { PlacementState } from '../placement/state.js';
 import type { Recall } from '../recall.js';
@@ -65,6 +65,12 @@ function apartIn(graph: UnplacedGraph, chains: OfferedInput['chains']): (string 
   });
 }
 
+/** Where an instance that is split in steps stands, as long as it may be there: its flows in progress are. */
+function staying(host: Hosts | null, there: Hosts | null): Hosts | null {
+  const mayStay = there !== null && [...there.bins].every((bin) => host === null || host.bins.has(bin));
+  return mayStay ? there : host;
+}
+
 /**
  * Gives every node of the graph a core, so that latency objectives are met where they can be (E2 3.4.1 step 4).
  * Errors: `OutOfTime` when the time is over before every node has one.
@@ -88,7 +94,7 @@ export function placeInstances(
     graph,
     bins,
     table,
-    hosts.map((host, item) => staged[item] ?? host),
+    hosts.map((host, item) => staying(host, staged[item] ?? null)),
     apartIn(graph, chains),
   );
   const pinned = runningPlaces(graph, base, infrastructure);

@@ -61,6 +61,11 @@ function rangesIn(base: Plan | null, { chain_id }: PlannedChain, nodeId: string)
   return ordered.length > 0 ? ordered : equalRanges(Math.max(1, own.length));
 }
 
+/** Whether the split of the NF is changing in steps, or switches hold exceptions of it. */
+export function isInSteps(now: Pick<PlannedChain, 'splits'> | undefined, nodeId: string): boolean {
+  return now?.splits?.find(({ node_id }) => node_id === nodeId)?.staged !== undefined;
+}
+
 /** Why an NF cannot be split in steps, as a sentence; null: it can. */
 function whyNotInSteps(
   { definition: { nodes, edges } }: PlannedChain,
@@ -74,17 +79,23 @@ function whyNotInSteps(
   return execution === 'parallel' ? `${nodeId} is split in steps only where the chain runs in sequence` : null;
 }
 
+/** `now`: the chain as it runs. */
 export function unknownSplits(
   { splits = [], execution }: DeploymentOptions,
   chain: PlannedChain,
+  now: PlannedChain | undefined,
   pointer: string,
 ): FieldError[] {
-  return splits.flatMap(({ node_id, staged }, i): FieldError[] => {
+  return splits.flatMap(({ node_id, staged, keep_flows }, i): FieldError[] => {
     const at = `${pointer}/${i}/node_id`;
     if (!hasNf(chain, node_id))
       return [{ pointer: at, detail: `the chain has no NF ${node_id}`, code: 'unknown-node' }];
     const unstaged = staged && whyNotInSteps(chain, node_id, execution);
     if (unstaged) return [{ pointer: `${pointer}/${i}/staged`, detail: unstaged, code: 'not-in-steps' }];
+    if (!staged && keep_flows !== null && isInSteps(now, node_id)) {
+      const detail = `${node_id} is split in steps: give \`staged\`, or \`keep_flows: null\` where flows in progress may lose their state`;
+      return [{ pointer: `${pointer}/${i}/staged`, detail, code: 'in-steps' }];
+    }
     const isTwice = splits.findIndex((other) => other.node_id === node_id) < i;
     return isTwice ? [{ pointer: at, detail: `${node_id} is named twice`, code: 'duplicate-id' }] : [];
   });

@@ -102,6 +102,9 @@ export class Scaler {
     const running = runningNf(this.view.comingPlan, nf);
     if (!running)
       throw invalid([{ pointer: '/node_id', detail: `the chain runs no NF ${nf.node_id}`, code: 'unknown-node' }]);
+    const chain = this.view.comingPlan?.chains.find(({ chain_id }) => chain_id === nf.chain_id);
+    if (chain?.splits?.find(({ node_id }) => node_id === nf.node_id)?.staged)
+      throw conflict(`${nf.node_id} is split in steps, which another number of instances would end.`);
     return running;
   }
 

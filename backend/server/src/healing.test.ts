@@ -92,6 +92,23 @@ describe('a server that is lost', () => {
     expect(eventsOf(await events(), 'healing.kept-again')).toMatchObject([{ subject: ids.low }]);
   });
 
+  it('that is well again is used again, also without healing, and nothing else is done then', async () => {
+    await start();
+    const a = await create('a', 50);
+    const first = (await placeOf(a))!;
+    await server.agents.get(first)!.kill();
+    await until('a runs elsewhere', async () => ![first, undefined].includes(await placeOf(a)));
+    const { revision: _, ...policy } = await server.api.call('getHealingPolicy');
+    await server.api.call('putHealingPolicy', { body: { ...policy, enabled: false, return: 'never' } });
+    await server.agents.get(first)!.connect();
+    await until('nothing is out of service', async () => (await out()).length === 0);
+    const second = (await placeOf(a))!;
+    await server.agents.get(second)!.kill();
+    await create('b', 50);
+    expect(await placeOf(a)).toBe(second);
+    expect(await out()).toEqual([]);
+  });
+
   it('that comes and goes is changed around so often at most', async () => {
     await start({ max_changes: 2, stable_s: 0.1 });
     const a = await create('a', 50);

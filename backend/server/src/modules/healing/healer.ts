@@ -87,11 +87,13 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     await run.step(this.accounts.update(Date.now()));
     await run.step(this.sweep());
     await run.step(this.settle(run));
-    if (!this.records.policy.enabled || !this.isJudging(nowMs)) {
+    if (!this.isJudging(nowMs)) {
       this.wellbeing.reset();
       return this.records.out().length > 0 ? { again: LOOK_MS } : undefined;
     }
-    const dueMs = [...(await run.step(this.judge(run, nowMs))), ...(await run.step(this.act(run, nowMs)))];
+    const dueMs = await run.step(this.judge(run, nowMs));
+    // Without healing nothing is done, but what is well again is used again.
+    if (this.records.policy.enabled) dueMs.push(...(await run.step(this.act(run, nowMs))));
     return dueMs.length > 0 ? { again: Math.max(1, Math.min(...dueMs)) } : undefined;
   }
 
@@ -162,7 +164,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Servers that are lost from now on, and those that are back. When to look again, in ms. */
   private async judge({ decide }: LoopRun, nowMs: number): Promise<number[]> {
-    const { grace_s, stable_s } = this.records.policy;
+    const { grace_s, stable_s, enabled } = this.records.policy;
     const { infrastructure } = this.infrastructure.current;
     const plan = this.view.comingPlan;
     const dueMs: number[] = [];
@@ -175,9 +177,10 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
         else await this.takeBack(part, decide, nowMs);
         continue;
       }
-      const ill = uses(plan, infrastructure, { id, kind: 'server' })
-        ? this.wellbeing.ill(id, grace_s * 1000, nowMs)
-        : null;
+      const ill =
+        enabled && uses(plan, infrastructure, { id, kind: 'server' })
+          ? this.wellbeing.ill(id, grace_s * 1000, nowMs)
+          : null;
       if (ill && ill.leftMs > 0) dueMs.push(ill.leftMs);
       if (!ill || ill.leftMs > 0) continue;
       const instances = instancesOn(plan, infrastructure, { id, kind: 'server' });

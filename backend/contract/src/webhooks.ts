@@ -9,8 +9,12 @@ const webhookFields = {
     .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
     .max(2000)
     .describe('receives each event as a POST; redirects are not followed'),
-  least_severity: Severity.default('warning').describe('events below it are not sent'),
-  types: z.array(EventType).max(300).default([]).describe('only events of these types; empty: of every type'),
+  least_severity: Severity.default('warning').describe('where no types are chosen: events below it are not sent'),
+  types: z
+    .array(EventType)
+    .max(300)
+    .default([])
+    .describe('only events of these types, of whatever severity; empty: of every type'),
   enabled: z.boolean().default(true).describe('events of the time in which it is disabled are never sent'),
 };
 

@@ -27,8 +27,8 @@ export function stateDetail({ state, attempts, retry_in_s, has_gap }: Webhook): 
 /** Which events it asks for, in words. */
 export function wantedText({ least_severity, types }: Pick<Webhook, 'least_severity' | 'types'>): string {
   const [first] = types;
-  const many = types.length > 1 ? `${types.length} types` : first && EVENTS[first].title;
-  return many ? `${SEVERITY_WORDS[least_severity]} of ${many}` : SEVERITY_WORDS[least_severity];
+  if (first === undefined) return SEVERITY_WORDS[least_severity];
+  return types.length > 1 ? `events of ${types.length} types` : EVENTS[first].title;
 }
 
 export const WEBHOOK_COLUMNS: readonly Column<Webhook>[] = [

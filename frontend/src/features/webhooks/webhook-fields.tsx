@@ -22,10 +22,10 @@ const TEXTS: Readonly<Record<string, Partial<FormField>>> = {
   },
   least_severity: {
     title: 'Send',
-    description: '',
+    description: 'Where no types are chosen.',
     options: Object.entries(SEVERITY_WORDS).map(([value, title]) => ({ value, title })),
   } as Partial<FormField>,
-  types: { title: 'Only of these types', description: '' },
+  types: { title: 'Only of these types', description: 'These are sent whatever their severity.' },
   enabled: { title: 'Enabled', description: 'Events of the time in which it is disabled are never sent.' },
 };
 

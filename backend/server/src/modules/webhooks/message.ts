@@ -19,10 +19,13 @@ export function newSecret(): string {
   return `${SECRET_PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** Whether the webhook asks for the event. What happens to webhooks is sent to none: failures would make messages without end. */
+/**
+ * Whether the webhook asks for the event: those of the types chosen, or else all of a severity. What happens to webhooks is sent to
+ * none: failures would make messages without end.
+ */
 export function wants(hook: Pick<StoredWebhook, 'least_severity' | 'types'>, event: Event): boolean {
-  if (kindOfEvent(event.type) === 'webhook' || RANK[event.severity] < RANK[hook.least_severity]) return false;
-  return hook.types.length === 0 || hook.types.includes(event.type);
+  if (kindOfEvent(event.type) === 'webhook') return false;
+  return hook.types.length > 0 ? hook.types.includes(event.type) : RANK[event.severity] >= RANK[hook.least_severity];
 }
 
 export function messageOf(hookId: string, event: Event): Message {

@@ -1,7 +1,7 @@
 import type { Event } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isMarked, markAt, marksBetween } from './event-marks.js';
+import { isMarked, markAt, marksBetween, worstFirst } from './event-marks.js';
 
 const event = (t_ms: number, severity: Event['severity'] = 'info', type: Event['type'] = 'operation.completed') =>
   ({ id: `${t_ms}-0`, t_ms, severity, type, message: '' }) as Event;
@@ -31,6 +31,16 @@ describe('marks of events on charts', () => {
         }
       }),
     );
+  });
+
+  it('show the worst first, of several the newest', () => {
+    const [mark] = marksBetween(
+      [event(1000), event(1200, 'error'), event(1400, 'warning'), event(1600, 'error')],
+      0,
+      9,
+      5,
+    );
+    expect(worstFirst(mark!).map(({ t_ms }) => t_ms)).toEqual([1600, 1200, 1400, 1000]);
   });
 
   it('are found at the pointer, the nearest first, and not from afar', () => {

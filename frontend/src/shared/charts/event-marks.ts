@@ -1,6 +1,6 @@
 import { EVENTS, type Event, type EventType, type Severity } from '@orrery/contract';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useMemo, useRef } from 'react';
 import { call } from '../api/client.js';
 import { useLiveEvents } from '../stream/hooks.js';
 
@@ -47,7 +47,12 @@ export function markAt(marks: readonly EventMark[], t_s: number, withinS: number
   return nearest && Math.abs(nearest.t_s - t_s) <= withinS ? nearest : null;
 }
 
-/** What charts mark, oldest first: of the log, and as it comes in. */
+/** Those of a mark that are shown first: the worst, and of these the newest. */
+export function worstFirst({ events }: EventMark): readonly Event[] {
+  return events.toSorted((a, b) => RANK[b.severity] - RANK[a.severity] || b.t_ms - a.t_ms);
+}
+
+/** What charts mark, oldest first: of the log, and as it comes in. The same list as before while nothing is added that they mark. */
 export function useMarkedEvents(): readonly Event[] {
   const { data } = useQuery({
     queryKey: ['events', 'marked'],
@@ -55,9 +60,13 @@ export function useMarkedEvents(): readonly Event[] {
     queryFn: ({ signal }) => call('listEvents', { query: { limit: EARLIER, order: 'newest-first' } }, { signal }),
   });
   const lately = useLiveEvents();
+  const last = useRef<readonly Event[]>([]);
   return useMemo(() => {
     const byId = new Map([...(data?.items ?? []), ...lately].filter(isMarked).map((event) => [event.id, event]));
-    return [...byId.values()].sort((a, b) => a.t_ms - b.t_ms);
+    const marked = [...byId.values()].sort((a, b) => a.t_ms - b.t_ms);
+    const isSame = marked.length === last.current.length && marked.every(({ id }, i) => id === last.current[i]!.id);
+    if (!isSame) last.current = marked;
+    return last.current;
   }, [data, lately]);
 }
 

@@ -1,5 +1,5 @@
 import { clockText } from '../format/time.js';
-import { type EventMark, markText } from './event-marks.js';
+import { type EventMark, markText, worstFirst } from './event-marks.js';
 import classes from './time-series-chart.module.css';
 
 /** Lines of the box; the rest is counted. */
@@ -12,8 +12,9 @@ interface EventsAtProps {
   readonly width_px: number;
 }
 
-/** What happened at the mark under the pointer, the newest last. */
-export function EventsAt({ mark: { events }, left_px, width_px }: EventsAtProps) {
+/** What happened at the mark under the pointer, the worst first. */
+export function EventsAt({ mark, left_px, width_px }: EventsAtProps) {
+  const events = worstFirst(mark);
   const isRight = left_px > width_px / 2;
   const more = events.length - MOST_LINES;
   return (

@@ -51,6 +51,16 @@ export const E2_PLACEMENT = defineScenario({
   source: 'E2 3.6.2, Fig. 3.8',
   duration_s: 60,
   parameters: Parameters,
+  faults: ({ servers, cores }) =>
+    servers * cores < GRAPH_NFS
+      ? [
+          {
+            pointer: '/parameters/cores',
+            detail: `makes ${servers * cores} cores on ${servers} servers, fewer than the ${GRAPH_NFS} NFs of a graph`,
+            code: 'too-few-cores',
+          },
+        ]
+      : [],
   needs: () => [],
   steps: (parameters) => [
     ...KINDS.map((kind) => ({

@@ -45,9 +45,10 @@ interface Asked {
   readonly staged?: Omit<StagedSplit, 'exceptions' | 'idle_timeout_s'> & Partial<StagedSplit>;
   readonly ranges?: FlowRange[];
   readonly abilities?: SwitchAbilities;
+  readonly without_servers?: string[];
 }
 
-function planned({ gbps, base = null, staged, ranges, abilities = P4 }: Asked): Plan {
+function planned({ gbps, base = null, staged, ranges, abilities = P4, without_servers = [] }: Asked): Plan {
   const definition = chainOf(
     { fw: 'firewall' },
     [
@@ -70,6 +71,7 @@ function planned({ gbps, base = null, staged, ranges, abilities = P4 }: Asked): 
     infrastructure: RACK,
     switches: new Map([['switch-1', abilities]]),
     base,
+    without_servers,
     budget: { steps: 50 },
   });
   expect(() => Plan.parse(plan)).not.toThrow();
@@ -161,6 +163,21 @@ const growths = fc.constantFrom(
 );
 
 describe('a first NF that is split in steps (E2 3.4.4, figure 3.5)', () => {
+  it('leaves a server that it has to leave, in each step', () => {
+    const step1 = planned({ gbps: 3, base: planned({ gbps: 3 }), staged: { held: WHOLE } });
+    const step2 = planned({ gbps: 6, base: step1, staged: { held: WHOLE } });
+    expect(fw(step2)).toHaveLength(2);
+    for (const [gbps, base] of [
+      [3, step1],
+      [6, step2],
+    ] as const) {
+      const { server } = fw(base)[0]!;
+      const after = planned({ gbps, base, staged: { held: WHOLE }, without_servers: [server!] });
+      expect(after.feasible).toBe(true);
+      expect(after.graph.nodes.filter((node) => 'server' in node && node.server === server)).toEqual([]);
+    }
+  });
+
   it('keeps every flow at its instance and loses no packet in any state between, and the switch gets few entries', () => {
     let exceptionsSeen = 0;
     fc.assert(

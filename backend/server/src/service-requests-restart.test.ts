@@ -58,4 +58,7 @@ it('requests that a kill interrupts are booked once, all of a call or none, and 
     expect(site.contradictions).toEqual([]);
   }
   expect(kills).toBe(STEPS.length);
+  // Agents that have not connected yet after a start are no failure.
+  const told = await site.api.call('listEvents', { query: { type: 'service-request.broken' } });
+  expect(told.items).toEqual([]);
 });

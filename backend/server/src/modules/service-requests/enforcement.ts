@@ -94,7 +94,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     if (pool.removing) return this.takeDown(run, pool);
     const isWaiting = await this.chooseAgain(run, pool);
     if (await this.begin(run, pool.definition.name)) return { again: 0 };
-    return isWaiting ? { again: AGAIN_MS } : undefined;
+    return isWaiting || this.view.isWaiting ? { again: AGAIN_MS } : undefined;
   }
 
   /** Gives an operation its id, and with it the requests that it is to enforce; false: there is nothing to do. */

@@ -10,6 +10,7 @@ import {
   wayEdge,
   waysOf,
 } from '@orrery/planner';
+import { CONFIG, type Config } from '../../platform/config.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { CALIBRATION, type CalibrationView } from '../../ports/calibration.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -18,15 +19,21 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { Presence } from './presence.js';
 import type { HoldingRequest, StoredPool, StoredRequest } from './stored.js';
 
 /** A measurement that is older is not of now. */
 const FRESH_MS = 3000;
+/** A server is given up when its agent has been away for so many times the time after which it is stale. */
+const STALE_TIMES = 5;
 
 /** What pools and requests are and get at the moment. */
 @Injectable()
 export class PoolView {
+  private readonly presence: Presence;
+
   constructor(
+    @Inject(CONFIG) config: Config,
     @Inject(DEPLOYMENT_VIEW) private readonly deployments: DeploymentView,
     @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
@@ -35,7 +42,14 @@ export class PoolView {
     @Inject(BOARDS) private readonly boards: BoardView,
     @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
-  ) {}
+  ) {
+    this.presence = new Presence(STALE_TIMES * config.timing.agentStaleMs);
+  }
+
+  /** Whether something counts as working of which nothing is heard. */
+  get isWaiting(): boolean {
+    return this.presence.isWaiting(performance.now());
+  }
 
   /** What requests can use; `taken`: slots that instances of pools have or are to get. */
   stateOf(pool: StoredPool, held: readonly HoldingRequest[], taken: readonly SlotRef[]) {
@@ -43,6 +57,7 @@ export class PoolView {
     for (const { way, throughput_bps } of held)
       for (const { instance } of way.stages) booked.set(instance, (booked.get(instance) ?? 0) + throughput_bps);
     const broken = this.boards.broken();
+    const nowMs = performance.now();
     return poolState({
       pool: pool.definition,
       chain_id: pool.chain_id,
@@ -51,7 +66,9 @@ export class PoolView {
       descriptors: this.catalogue.all(),
       infrastructure: this.infrastructure.current.infrastructure,
       calibration: this.calibration.current,
-      works: (server, slot) => this.fleet.isConnected(server) && !(slot && broken.some((it) => isSame(it, slot))),
+      works: (server, slot) =>
+        this.presence.works(server, this.fleet.isConnected(server), nowMs) &&
+        !(slot && broken.some((it) => isSame(it, slot))),
       booked_bps: (id) => booked.get(id) ?? 0,
       measured: (id) => ({
         latency_us: this.telemetry.newest(sampleKey('instance', id, 'latency_p50_us'), FRESH_MS),

@@ -4,6 +4,7 @@ import {
   ApplicationDefinition,
   ChainDefinition,
   FaultRequest,
+  LendingGroupRequest,
   P4ProgramUpload,
   ReconfigurationPolicyRequest,
   SwitchNode,
@@ -66,6 +67,21 @@ export const KINDS = {
       }));
     },
     remove: (api, id) => api.call('deleteReconfigurationPolicy', { params: { id } }),
+  },
+  'lending-group': {
+    make: async (api, request) =>
+      (await api.call('createLendingGroup', { body: LendingGroupRequest.parse(request) })).id,
+    list: async (api) => {
+      const { items } = await api.call('listLendingGroups', EVERY);
+      return items.map(({ id, title, nfs }) => ({
+        id,
+        is: (request) => {
+          const wanted = LendingGroupRequest.parse(request);
+          return title === wanted.title && isDeepStrictEqual(nfs, wanted.nfs);
+        },
+      }));
+    },
+    remove: (api, id) => api.call('deleteLendingGroup', { params: { id } }),
   },
   application: {
     make: async (api, request) => (await api.call('createApplication', { body: request })).id,

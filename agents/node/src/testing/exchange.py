@@ -28,9 +28,11 @@ ends = {bytes.fromhex(text) for _, text in asked["ends"]}
 came = []
 
 
-def receive(timeout_s: float) -> set[bytes]:
-    """The ends that came."""
+def receive(timeout_s: float) -> set[bytes] | None:
+    """The ends that came; None: nothing came."""
     ready, _, _ = select.select(list(sockets.values()), [], [], timeout_s)
+    if not ready:
+        return None
     found = set()
     for end in ready:
         frame = end.recv(1 << 16)
@@ -52,8 +54,8 @@ for _ in range(2):
     attempts = 0
     while waiting:
         found = receive(0.2)
-        waiting -= found
-        if not found and not select.select(list(sockets.values()), [], [], 0)[0]:
+        waiting -= found or set()
+        if found is None:
             # The first time, and again where a busy switch takes longer.
             attempts += 1
             if attempts > ATTEMPTS_MAX:

@@ -1,0 +1,44 @@
+type Point = readonly [s: number, value: number];
+
+/** Value of a series at a time: that of its latest point; 0 before the first. Requires ascending times. */
+function valueAt(points: readonly Point[], s: number): number {
+  let value = 0;
+  for (const [at, of] of points) {
+    if (at > s) break;
+    value = of;
+  }
+  return value;
+}
+
+/** How far two loads are from equal shares, over time: 0 where both have the same, 1 where one has everything. No points without load. */
+export function imbalance(a: readonly Point[], b: readonly Point[]): [s: number, imbalance: number][] {
+  const times = [...new Set([...a, ...b].map(([s]) => s))].sort((x, y) => x - y);
+  return times.flatMap((s): [number, number][] => {
+    const [of, other] = [valueAt(a, s), valueAt(b, s)];
+    return of + other > 0 ? [[s, Math.abs(of - other) / (of + other)]] : [];
+  });
+}
+
+/** Mean over the last `windowS` before each point, so that single packets of single flows do not count. */
+export function smoothed(points: readonly Point[], windowS: number): [number, number][] {
+  let first = 0;
+  let sum = 0;
+  return points.map(([s, value], index) => {
+    sum += value;
+    while (points[first]![0] <= s - windowS) sum -= points[first++]![1];
+    return [s, sum / (index - first + 1)];
+  });
+}
+
+/** When the series last came below the limit and stayed there, after a time; null: it did not. */
+export function settledAt(points: readonly Point[], afterS: number, limit: number): number | null {
+  const later = points.filter(([s]) => s >= afterS);
+  const above = later.findLastIndex(([, value]) => value > limit);
+  return later[above + 1]?.[0] ?? null;
+}
+
+/** Mean of the points from a time on; null: there are none. */
+export function meanFrom(points: readonly Point[], fromS: number, toS = Number.POSITIVE_INFINITY): number | null {
+  const within = points.filter(([s]) => s >= fromS && s < toS);
+  return within.length > 0 ? within.reduce((sum, [, value]) => sum + value, 0) / within.length : null;
+}

@@ -1,0 +1,266 @@
+import { LendingStrategy, type LendingTurn, Name, sampleKey } from '@orrery/contract';
+import { z } from 'zod';
+import { ipv4Of } from '../address.js';
+import { observeCores, percentOf } from '../busy-cores.js';
+import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
+import { defineScenario, type Stage } from '../scenario.js';
+import { historyOf } from '../series.js';
+import { containers, instructions } from './needs.js';
+import { chainNames, definitionOf, deployTunnels, load, NEAR, NF, type Shape, sinkOf, type Tunnel } from './tunnels.js';
+import { fairness, lane, mean, whileHeld, whole } from './turns.js';
+
+/** Rates follow a change of hands within this time: the receiver tells of whole seconds. */
+const EDGE_S = 2;
+/** Between the loads of two tunnels, so that the first one has it alone before (Figure 6). */
+const LATER_S = 8;
+
+interface Parameters {
+  from: string;
+  to: string;
+  strategy: z.output<typeof LendingStrategy>;
+  slice_s: number;
+  th_up: number;
+  th_low: number;
+  turns: number;
+  cpu_limit: number;
+  offered_mbps: number;
+}
+
+interface Memory {
+  shape: Shape;
+  tunnels: Tunnel[];
+  group: string;
+  /** When the last tunnel was loaded, and when observation ended. */
+  loaded_ms: number;
+  end_ms: number;
+  turns: LendingTurn[];
+  switch_ms: number | null;
+  busyShare: number;
+}
+
+/** Tunnels that share the accelerator of their server (SSM IV.B, Figure 6). */
+function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string) {
+  const Declared = z.object({
+    from: Name.default('client-3').describe('sending host'),
+    to: Name.default('web-1').describe('receiving host'),
+    strategy: LendingStrategy.default('ssm').describe('ssm, or a strawman: static, round-robin'),
+    slice_s: z
+      .number()
+      .min(1)
+      .max(60)
+      .default(11)
+      .describe('for which a tunnel keeps it while others wait (published: 11)'),
+    th_up: z.number().min(0.05).max(1).default(0.75).describe('a tunnel qualifies above this share of its CPU limit'),
+    th_low: z.number().min(0).max(1).default(0.65).describe('a holder gives up below this share'),
+    turns: z.int().min(1).max(20).default(3).describe('of each tunnel'),
+    cpu_limit: z.number().min(0.05).max(1).default(0.05).describe('most of a core that a near end may use'),
+    offered_mbps: z
+      .number()
+      .min(1)
+      .max(200)
+      .default(50)
+      .describe('UDP offered to each tunnel, more than it carries in software'),
+  });
+  return defineScenario({
+    id,
+    title,
+    summary: `${tunnels} encrypted tunnels on one server want its crypto instructions, which one of them may use at a time. The one that is overloaded and has had them the least gets them for a slice. Shows who has them when, above CPU and rate of every tunnel.`,
+    source,
+    duration_s: 40 + 11 * 3 * tunnels,
+    watch: 'accelerators',
+    parameters: Declared,
+    faults: ({ from, to, th_up, th_low }) => [
+      ...(from === to
+        ? [{ pointer: '/parameters/to', detail: 'must not be the sending host', code: 'same-host' }]
+        : []),
+      ...(th_low >= th_up ? [{ pointer: '/parameters/th_low', detail: 'must be below th_up', code: 'not-below' }] : []),
+    ],
+    needs: ({ from, to, cpu_limit, offered_mbps }) => [
+      runningTwin(),
+      nfs(NF),
+      hosts(from, to),
+      containers(),
+      instructions(),
+      freeNames(...chainNames(tunnels)),
+      freeTraffic(async (api) => {
+        const address = await ipv4Of(api, to);
+        const of = { from, cpu_limit, offered_mbps, cipher: 'aes-128-ctr' as const };
+        return address ? chainNames(tunnels).map((_, n) => definitionOf(n + 1, { ...of, address })) : [];
+      }),
+    ],
+    steps: (parameters) => {
+      const memory = {} as Memory;
+      return [
+        {
+          title: 'Deploy the tunnels on one server, and lend its instructions',
+          run: (stage) => prepare(stage, memory, parameters, tunnels),
+        },
+        { title: 'Load one tunnel after the other', run: (stage) => begin(stage, memory) },
+        { title: 'Observe their turns', run: (stage) => observe(stage, memory, parameters) },
+        { title: 'Compare', run: (stage) => compare(stage, memory, parameters, source) },
+      ];
+    },
+  });
+}
+
+async function prepare(stage: Stage, memory: Memory, parameters: Parameters, tunnels: number): Promise<void> {
+  const { from, to, cpu_limit, offered_mbps, strategy, slice_s, th_up, th_low } = parameters;
+  memory.shape = { tunnels, from, to, cpu_limit, offered_mbps, cipher: 'aes-128-ctr' };
+  memory.tunnels = await deployTunnels(stage, memory.shape);
+  memory.group = await stage.make('lending-group', {
+    title: 'Scenario: tunnels in turn',
+    nfs: memory.tunnels.map(({ chain }) => ({ chain_id: chain, node_id: NEAR })),
+    accelerators: [{ kind: 'instructions', server: memory.tunnels[0]!.server }],
+    strategy,
+    slice_s,
+    th_up,
+    th_low,
+  });
+}
+
+async function begin(stage: Stage, { tunnels, shape }: Memory): Promise<void> {
+  for (const [index, tunnel] of tunnels.entries()) {
+    if (index > 0) await stage.wait(LATER_S, `tunnel ${index} has it alone`);
+    await load(stage, tunnel, index + 1, shape);
+  }
+}
+
+async function observe(stage: Stage, memory: Memory, { slice_s, turns }: Parameters): Promise<void> {
+  memory.loaded_ms = Date.now();
+  const busy = observeCores();
+  await stage.wait((turns * memory.tunnels.length + 0.5) * slice_s, 'the tunnels take turns');
+  memory.end_ms = Date.now();
+  memory.busyShare = busy();
+  const params = { id: memory.group };
+  const { items } = await stage.api.call('listLendingTurns', {
+    params,
+    query: { since: stage.started_ms, limit: 500 },
+  });
+  memory.turns = [...items].reverse();
+  const { items: groups } = await stage.api.call('listLendingGroups', { query: { limit: 100 } });
+  memory.switch_ms = groups.find(({ id }) => id === memory.group)?.switch_ms ?? null;
+}
+
+async function compare(
+  stage: Stage,
+  memory: Memory,
+  { slice_s, strategy, cpu_limit }: Parameters,
+  source: string,
+): Promise<void> {
+  const { api, started_ms } = stage;
+  const { tunnels, turns, loaded_ms, end_ms, switch_ms } = memory;
+  const within = { startMs: started_ms, fromMs: loaded_ms, endMs: end_ms, edgeS: EDGE_S };
+  const over = whole(turns, end_ms).filter(({ from_ms }) => from_ms >= loaded_ms);
+  const rates = await Promise.all(
+    tunnels.map((_, n) => historyOf(api, sampleKey('application', sinkOf(n + 1), 'bps'), started_ms, 1e-6)),
+  );
+  const cpus = await Promise.all(
+    tunnels.map(({ near }) => historyOf(api, sampleKey('instance', near, 'cpu'), started_ms, 100 / cpu_limit)),
+  );
+  const compared = tunnels.map(({ near }, n) => whileHeld(rates[n]!, turns, near, within));
+  const [held, not] = [known(compared.map((it) => it.held)), known(compared.map((it) => it.not))];
+  const [fast, plain] = [mean(held), mean(not)];
+  const isSsm = strategy === 'ssm';
+  const cores = `cores were busy for ${percentOf(memory.busyShare)} of the time`;
+
+  stage.figure({
+    name: 'Turns that ended',
+    unit: 'turns',
+    published: null,
+    here: over.length,
+    bar: isSsm ? { least: tunnels.length, most: null } : null,
+  });
+  stage.figure({
+    name: 'Length of a turn',
+    unit: 's',
+    published: 11,
+    here: mean(over.map(({ from_ms, to_ms }) => (to_ms - from_ms) / 1000)),
+    source,
+    bar: isSsm ? { least: slice_s - 1, most: slice_s + 2 } : null,
+    note: slice_s === 11 ? 'of those that began once all tunnels were loaded' : `set to ${slice_s} s here`,
+  });
+  stage.figure({
+    name: 'Fairness, Jain’s index',
+    unit: '',
+    published: null,
+    here: fairness(
+      turns,
+      tunnels.map(({ near }) => near),
+      loaded_ms,
+      over.at(-1)?.to_ms ?? end_ms,
+    ),
+    bar: isSsm ? { least: 0.9, most: 1 } : null,
+    note: 'of the time with the accelerator, once all tunnels were loaded',
+  });
+  stage.figure({
+    name: 'Rate with the accelerator',
+    unit: 'Mbit/s',
+    published: 55.1,
+    here: fast,
+    source: 'SSM Table I',
+    note: cores,
+  });
+  stage.figure({
+    name: 'Rate without',
+    unit: 'Mbit/s',
+    published: 38.8,
+    here: plain,
+    source: 'SSM Table I',
+    note: cores,
+  });
+  stage.figure({
+    name: 'Gain while it is held',
+    unit: '%',
+    published: 42.1,
+    here: fast !== null && plain ? 100 * (fast / plain - 1) : null,
+    source: 'SSM Table I',
+    bar: isSsm ? { least: 5, most: null } : null,
+  });
+  stage.figure({
+    name: 'Time to switch',
+    unit: 'ms',
+    published: null,
+    here: switch_ms,
+    note: 'median; the overhead is Tsw / (Tsw + T)',
+  });
+  stage.figure({
+    name: 'Overhead of switching',
+    unit: '%',
+    published: null,
+    here: switch_ms === null ? null : (100 * switch_ms) / (switch_ms + 1000 * slice_s),
+    bar: { least: null, most: 5 },
+  });
+  const lines = (of: readonly (readonly [number, number][])[]) =>
+    of.map((points, n) => ({ name: `tunnel ${n + 1}`, published: false, modelled: false, points: [...points] }));
+  const x = { label: 'time since the start', unit: 's' };
+  stage.plot({
+    title: 'Who has the accelerator',
+    source: '',
+    x,
+    y: { label: 'tunnel', unit: '' },
+    series: lines(tunnels.map(({ near }, n) => lane(turns, near, started_ms, end_ms, n + 1))),
+  });
+  stage.plot({ title: 'CPU of its limit', source: '', x, y: { label: 'CPU', unit: '%' }, series: lines(cpus) });
+  stage.plot({
+    title: 'Rate of each tunnel',
+    source: '',
+    x,
+    y: { label: 'rate', unit: 'Mbit/s' },
+    series: lines(rates),
+  });
+}
+
+const known = (values: readonly (number | null)[]) => values.flatMap((value) => value ?? []);
+
+export const SSM_TWO_TUNNELS = tunnelsInTurn(
+  'ssm-two-tunnels',
+  2,
+  'Two tunnels take turns at an accelerator',
+  'SSM IV.B, Fig. 6 (a), (b)',
+);
+export const SSM_FOUR_TUNNELS = tunnelsInTurn(
+  'ssm-four-tunnels',
+  4,
+  'Four tunnels take turns at an accelerator',
+  'SSM IV.B, Fig. 6 (c), (d)',
+);

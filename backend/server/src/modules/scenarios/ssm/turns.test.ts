@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { fairness, lane, mean, whileHeld, whole } from './turns.js';
+
+const TURNS = [
+  { instance_id: 'a', from_ms: 10_000, to_ms: 21_000 },
+  { instance_id: 'b', from_ms: 21_000, to_ms: 32_000 },
+  { instance_id: 'a', from_ms: 32_000, to_ms: null },
+];
+
+it('counts the time of each within what was observed', () => {
+  expect(fairness(TURNS, ['a', 'b'], 10_000, 32_000)).toBe(1);
+  expect(fairness(TURNS, ['a', 'b'], 10_000, 21_000)).toBe(0.5);
+  expect(fairness(TURNS, ['a', 'b'], 0, 5000)).toBeNull();
+  expect(whole(TURNS, 40_000)).toHaveLength(2);
+  expect(whole(TURNS, 30_000)).toHaveLength(1);
+});
+
+it('draws who has it, up to the end', () => {
+  expect(lane(TURNS, 'a', 10_000, 40_000, 2)).toEqual([
+    [0, 0],
+    [0, 0],
+    [0, 2],
+    [11, 2],
+    [11, 0],
+    [22, 0],
+    [22, 2],
+    [30, 2],
+    [30, 0],
+    [30, 0],
+  ]);
+});
+
+it('tells what was measured with an accelerator and without, and leaves out the changes of hands', () => {
+  const points = Array.from({ length: 30 }, (_, s): [number, number] => [s, s < 11 ? 50 : s < 22 ? 30 : 50]);
+  const within = { startMs: 10_000, fromMs: 10_000, endMs: 39_000, edgeS: 2 };
+  expect(whileHeld(points, TURNS, 'a', within)).toEqual({ held: 50, not: 30 });
+  expect(whileHeld(points, [], 'a', within)).toMatchObject({ held: null });
+  expect(mean([])).toBeNull();
+});

@@ -43,6 +43,7 @@ function MadePlot(props: PlotProps & { readonly events: readonly Event[] }) {
   const palette = usePalette();
   const latest = useRef(props);
   latest.current = props;
+  const marked = useRef(events);
   const [pointed, setPointed] = useState<Pointed | null>(null);
 
   // Data is set below.
@@ -53,7 +54,7 @@ function MadePlot(props: PlotProps & { readonly events: readonly Event[] }) {
       latest.current.onCursor(at.cursor.idx ?? null);
       const { left = -1 } = at.cursor;
       if (!led) pointAt(left < 0 ? null : at.posToVal(left, 'x'), 'chart');
-      const marks = left >= 0 && element.matches(':hover') ? marksOf(at, latest.current.events) : [];
+      const marks = left >= 0 && element.matches(':hover') ? marksOf(at, marked.current) : [];
       const mark = markAt(marks, at.posToVal(left, 'x'), secondsOf(at, NEAR_PX));
       setPointed((before) => {
         if (mark?.t_s === before?.mark.t_s && mark?.events.length === before?.mark.events.length) return before;
@@ -67,7 +68,7 @@ function MadePlot(props: PlotProps & { readonly events: readonly Event[] }) {
         element.clientWidth,
         onCursor,
         () => latest.current,
-        (at) => marksOf(at, latest.current.events),
+        (at) => marksOf(at, marked.current),
       ) as never,
       latest.current.data as never,
       element,
@@ -89,7 +90,6 @@ function MadePlot(props: PlotProps & { readonly events: readonly Event[] }) {
     };
   }, [height, palette]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new events are drawn with the data that is there
   useEffect(() => {
     const made = plot.current;
     if (!made) return;
@@ -99,7 +99,12 @@ function MadePlot(props: PlotProps & { readonly events: readonly Event[] }) {
     // Until now, unless the newest point is as good as now.
     const end = range?.to_s ?? (Math.abs(now - newest) <= GAP_MS / 1000 ? newest : Math.max(now, newest));
     made.setScale('x', { min: range?.from_s ?? end - windowS, max: end });
-  }, [data, ahead_ms, windowS, range?.from_s, range?.to_s, events]);
+  }, [data, ahead_ms, windowS, range?.from_s, range?.to_s]);
+
+  useEffect(() => {
+    marked.current = events;
+    plot.current?.redraw(false);
+  }, [events]);
 
   return (
     <>

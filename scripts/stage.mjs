@@ -23,6 +23,10 @@ const FAILED = /^\s*(FAIL |✖ |not ok |FAILED |ERROR |\d+\) |\[ {2}FAILED {2}\]
 const DIGEST_LINES = 12;
 const DIGEST_COLUMNS = 200;
 
+/** Ends a stage's command line: the shell's `times`, of itself and of its children, and the status of the command. */
+const TELL_CPU = "status=$?; printf '\\0'; times; exit $status";
+const CPU_TOLD = /\0.*\n(\d+)m([\d.]+)s (\d+)m([\d.]+)s\n/;
+
 /** The running stages: how to end each, and when it has ended. */
 const running = new Set();
 
@@ -34,7 +38,11 @@ const running = new Set();
 export async function runStage({ name, command, background = false }, limitS, graceS = GRACE_S) {
   if (isInterrupted()) throw new SetupError(`${name} is not started: interrupted`);
   const start = Date.now();
-  const child = spawn('bash', ['-c', command], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn('bash', ['-c', `${command}\n${TELL_CPU}`], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   if (background) yieldProcessor(child);
   const forget = endWithUs(child);
   let output = '';
@@ -69,7 +77,16 @@ export async function runStage({ name, command, background = false }, limitS, gr
   // Processes left running by a test may hold the pipes open forever.
   await Promise.race([closed, sleep(PIPES_MS)]);
   const seconds = (Date.now() - start) / 1000;
-  return { name, ok: code === 0 && !timedOut, timedOut, seconds, output, skipped: skippedIn(output) };
+  const told = withoutCpu(output);
+  return { name, ok: code === 0 && !timedOut, timedOut, seconds, ...told, skipped: skippedIn(told.output) };
+}
+
+/** Splits what `TELL_CPU` printed off the output; `cpuSeconds` is of all that the stage ran and waited for, null if it did not come that far. */
+function withoutCpu(output) {
+  const told = CPU_TOLD.exec(output);
+  if (!told) return { output, cpuSeconds: null };
+  const [userMin, userS, systemMin, systemS] = told.slice(1).map(Number);
+  return { output: output.replace(told[0], ''), cpuSeconds: 60 * (userMin + systemMin) + userS + systemS };
 }
 
 /** Interrupts every running stage; resolves when all have ended. */

@@ -30,6 +30,14 @@ test('a stage in the background gives the same output', async () => {
   assert.deepEqual(output.trim().split('\n').toSorted(), ['one', 'two']);
 });
 
+test('a stage tells the CPU time of all that it ran, apart from its output', async () => {
+  const busy = 'node -e "const end = performance.now() + 600; while (performance.now() < end);"';
+  const { ok, output, cpuSeconds } = await runStage({ name: 'busy', command: `echo one; (${busy}) && false` }, 60);
+  assert.deepEqual([ok, output], [false, 'one\n']);
+  // The processor may be shared.
+  assert.ok(cpuSeconds > 0.05 && cpuSeconds < 5, `${cpuSeconds} s`);
+});
+
 test('running stages can be interrupted together', async () => {
   const stages = ['a', 'b'].map((name) => runStage({ name, command: 'sleep 600' }, 600));
   await endStages();

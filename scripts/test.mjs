@@ -98,6 +98,7 @@ function rowOf(name, { ok: ended, ran, value, error }) {
   if (!ended) return { name, ok: false, digest: describe(error).split('\n'), text: `FAILED  ${name}` };
   const notes = [
     `${value.seconds.toFixed(0)} s`,
+    ...(value.cpuSeconds === null ? [] : [`${value.cpuSeconds.toFixed(0)} s of CPU`]),
     ...(value.skipped > 0 ? [`${value.skipped} skipped`] : []),
     ...(value.timedOut ? ['over its time limit'] : []),
   ];

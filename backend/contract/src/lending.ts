@@ -11,6 +11,11 @@ export function acceleratorName({ server, kind }: LentAccelerator): string {
   return `${server}/${kind}`;
 }
 
+/** The server whose VNFs may use the accelerator of this name. */
+export function serverOfAccelerator(name: string): string {
+  return name.slice(0, name.indexOf('/'));
+}
+
 /** Who gets an accelerator; all but `ssm` are baselines (SSM II.B). */
 export const LendingStrategy = z.enum(['ssm', 'static', 'round-robin']);
 export type LendingStrategy = z.infer<typeof LendingStrategy>;
@@ -52,7 +57,7 @@ export const LendingGroupRequest = z
 export type LendingGroupRequest = z.infer<typeof LendingGroupRequest>;
 
 /** Why an accelerator was granted or released. */
-export const LendingWhy = z.enum(['overload', 'turn', 'found', 'idle', 'slice-over', 'gone', 'failed', 'disabled']);
+export const LendingWhy = z.enum(['overload', 'turn', 'idle', 'slice-over', 'gone', 'away', 'failed', 'disabled']);
 export type LendingWhy = z.infer<typeof LendingWhy>;
 
 /** An accelerator of a group now. `unknown`: whether its holder has it is being asked. */
@@ -102,7 +107,8 @@ export const LendingGroup = z.strictObject({
     .max(1)
     .nullable()
     .describe('Jain’s index of the accelerator time of those that wanted one'),
-  switch_ms: z.number().min(0).nullable().describe('median of the last switches; null: none yet'),
+  switch_ms: z.number().min(0).nullable().describe('median of the last hand-overs; null: none yet'),
+  switches: z.int().min(0).max(20).describe('hand-overs that `switch_ms` is the median of'),
   overhead: z.number().min(0).max(1).nullable().describe('Tsw / (Tsw + T)'),
 });
 export type LendingGroup = z.infer<typeof LendingGroup>;
@@ -118,6 +124,10 @@ export const LendingTurn = z.strictObject({
   to_ms: TimestampMs.nullable().describe('null: it still has it'),
   why: LendingWhy,
   ended: LendingWhy.nullable(),
-  switch_ms: z.number().min(0).nullable().describe('for which nobody could use it before; null: not known'),
+  switch_ms: z
+    .number()
+    .min(0)
+    .nullable()
+    .describe('of a hand-over: for which nobody could use it before; null: nobody gave it up for this turn'),
 });
 export type LendingTurn = z.infer<typeof LendingTurn>;

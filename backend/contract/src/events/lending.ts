@@ -17,7 +17,7 @@ export const LENDING_EVENTS = {
   'lending.released': event({
     title: 'Accelerator released',
     about: 'lending-group',
-    severity: ({ why }) => (why === 'failed' ? 'warning' : 'info'),
+    severity: ({ why }) => (why === 'failed' || why === 'away' ? 'warning' : 'info'),
     data: turn,
   }),
   'lending.added': event({ title: 'Lending group added', about: 'lending-group', data: ofGroup }),

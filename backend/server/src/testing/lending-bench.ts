@@ -1,4 +1,11 @@
-import { type ElementState, type EventDraft, LendingGroupRequest, type LendingTurn, type Plan } from '@orrery/contract';
+import {
+  type ElementState,
+  type EventDraft,
+  LendingGroupRequest,
+  type LendingTurn,
+  type Observed,
+  type Plan,
+} from '@orrery/contract';
 import { LeaseBookService } from '../modules/leases/lease-book.service.js';
 import { LendingGroups } from '../modules/lending/groups.js';
 import { LendingLedgers } from '../modules/lending/ledger.js';
@@ -25,6 +32,10 @@ export type Outcome = 'done' | 'done-unanswered' | 'late' | 'lost' | 'refused';
 /** An instance with an element manager; usage in software and accelerated, of a whole core. */
 export class FakeVnf {
   accelerated = false;
+  /** Its agent runs it; its element manager says nothing while it does not. */
+  runs = true;
+  /** Calls of its element manager never end. */
+  hangs = false;
   software: number | null = 0.99;
   hardware: number | null = 0.845;
   bps: number | null = null;
@@ -49,6 +60,10 @@ export class FakeAgents implements ElementManagers {
   readonly calls: string[] = [];
   /** Of the next calls, in order; `done` after those. */
   readonly outcomes: Outcome[] = [];
+  /** How many calls never end. */
+  hanging = 0;
+  /** Called before each call is done. */
+  onCall: (vnf: FakeVnf) => void = () => undefined;
   /** Accelerators that two VNFs used at the same time. */
   readonly shared: string[] = [];
   /** What agents have been asked for and not done yet; done before anything that they are asked for later. */
@@ -59,19 +74,32 @@ export class FakeAgents implements ElementManagers {
   }
 
   all(): ElementState[] {
-    return [...this.vnfs.values()].filter(({ server }) => !this.away.has(server)).map(({ state }) => state);
+    const there = [...this.vnfs.values()].filter(({ server, runs }) => runs && !this.away.has(server));
+    return there.map(({ state }) => state);
   }
 
   state(id: string): ElementState | null {
     return this.all().find(({ instance_id }) => instance_id === id) ?? null;
   }
 
-  accelerate(id: string): Promise<ElementState> {
-    return this.switchTo(id, true);
+  accelerate(id: string, signal?: AbortSignal): Promise<ElementState> {
+    return this.switchTo(id, true, signal);
   }
 
-  release(id: string): Promise<ElementState> {
-    return this.switchTo(id, false);
+  release(id: string, signal?: AbortSignal): Promise<ElementState> {
+    return this.switchTo(id, false, signal);
+  }
+
+  /** What agents report of a server. */
+  observed(server: string): Observed {
+    const instances = [...this.vnfs.values()]
+      .filter((vnf) => vnf.server === server)
+      .map(({ id, runs, state: element }) => ({
+        id,
+        state: runs ? 'running' : 'failed',
+        ...(runs ? { element } : {}),
+      }));
+    return { instances } as unknown as Observed;
   }
 
   onChange(): void {}
@@ -84,16 +112,25 @@ export class FakeAgents implements ElementManagers {
     for (const act of this.late.splice(0)) act();
   }
 
+  private async never(signal?: AbortSignal): Promise<void> {
+    this.hanging++;
+    await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))).finally(
+      () => this.hanging--,
+    );
+  }
+
   private use(vnf: FakeVnf, accelerated: boolean): void {
     vnf.accelerated = accelerated;
-    const users = [...this.vnfs.values()].filter((it) => it.server === vnf.server && it.accelerated);
+    const users = [...this.vnfs.values()].filter((it) => it.server === vnf.server && it.runs && it.accelerated);
     if (users.length > 1) this.shared.push(vnf.server);
   }
 
-  private async switchTo(id: string, accelerated: boolean): Promise<ElementState> {
+  private async switchTo(id: string, accelerated: boolean, signal?: AbortSignal): Promise<ElementState> {
     const vnf = this.vnfs.get(id);
     this.calls.push(`${id} ${accelerated ? 'accelerate' : 'release'}`);
     if (!vnf || this.away.has(vnf.server)) throw unavailable('its agent is away');
+    this.onCall(vnf);
+    if (vnf.hangs) await this.never(signal);
     this.catchUp();
     const outcome = this.outcomes.shift() ?? 'done';
     if (outcome === 'refused') throw unavailable('refused');
@@ -134,6 +171,8 @@ export class LendingBench {
     const fleet = {
       originOf: () => 'twin',
       hasConnection: (node: string) => !agents.away.has(node),
+      hasPlace: () => true,
+      observed: (node: string) => agents.observed(node),
     } as unknown as NodeFleet;
     const members = new LendingMembers(agents, view, fleet);
     this.loops = new ControlLoops(log, this.clock);
@@ -178,10 +217,15 @@ export class LendingBench {
     }
   }
 
-  /** Ends when no run is in progress. */
+  /** Ends when no run is in progress, and no call that ends. */
   async idle(): Promise<void> {
     do await settle();
-    while (this.loops.status('lending')!.atWork.length > 0);
+    while (this.loops.status('lending')!.atWork.length > 0 || this.underWay > this.agents.hanging);
+  }
+
+  private get underWay(): number {
+    const ids = new Set([...this.groups.all().map(({ id }) => id), ...this.ledgers.groupIds()]);
+    return [...ids].reduce((sum, id) => sum + (this.loop.deskOf(id)?.underWay.length ?? 0), 0);
   }
 
   turns(id: string): LendingTurn[] {

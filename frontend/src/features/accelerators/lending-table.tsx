@@ -18,7 +18,7 @@ import { GROUP_STATES, lentText, strategyText } from './lending-words.js';
 /** What the settings of a group are, without what it does now. */
 export function requestOf(group: LendingGroup): LendingGroupRequest {
   const { id: _i, revision: _r, state: _s, accelerators_now: _a, members: _m, fairness: _f, ...rest } = group;
-  const { switch_ms: _w, overhead: _o, ...fields } = rest;
+  const { switch_ms: _w, switches: _n, overhead: _o, ...fields } = rest;
   return fields;
 }
 
@@ -68,17 +68,19 @@ const columnsOf = (may: boolean): readonly Column<LendingGroup>[] => [
   },
   {
     id: 'overhead',
-    title: 'Switching',
-    hint: 'Median time of a switch Tsw, and Tsw / (Tsw + T) with the slice T',
+    title: 'Hand-over',
+    hint: 'Median time of the last hand-overs Tsw, how many, and Tsw / (Tsw + T) with the slice T',
     number: true,
     value: ({ overhead }) => overhead,
-    cell: ({ overhead, switch_ms }) =>
+    cell: ({ overhead, switch_ms, switches }) =>
       overhead === null ? (
         '–'
       ) : (
         <>
           {quantityText('ms', switch_ms)}
-          <span className={classes.small}>{(overhead * 100).toFixed(2)} % of the time</span>
+          <span className={classes.small}>
+            n = {switches}, {(overhead * 100).toFixed(2)} % of the time
+          </span>
         </>
       ),
   },

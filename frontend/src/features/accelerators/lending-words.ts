@@ -38,10 +38,10 @@ export function lentText({ accelerator, state, holder }: LentNow): string {
 const WHY: Record<LendingWhy, string> = {
   overload: 'overloaded',
   turn: 'its turn',
-  found: 'found using it',
   idle: 'usage fell',
   'slice-over': 'slice over',
   gone: 'runs no more',
+  away: 'server away',
   failed: 'failed',
   disabled: 'no longer lent',
 };

@@ -67,6 +67,7 @@ describe('lent accelerators', () => {
         members: [lendingMember('vpn.tunnel.0', { accelerated: true, held_s: 22 }), lendingMember('vpn.tunnel.1')],
         fairness: 0.998,
         switch_ms: 12,
+        switches: 7,
         overhead: 0.00109,
       }),
     ];
@@ -75,7 +76,9 @@ describe('lent accelerators', () => {
     const table = within(await screen.findByRole('table', { name: 'Lending groups' }));
     expect(table.getByText('server-1/instructions: held by vpn.tunnel.0')).toBeTruthy();
     expect(
-      screen.getByText('Jain’s index 0.998; a switch takes 12.0 ms, 0.11 % of the time with slices of 11 s.'),
+      screen.getByText(
+        'Jain’s index 0.998; a hand-over takes 12.0 ms (median of 7), 0.11 % of the time with slices of 11 s.',
+      ),
     ).toBeTruthy();
     const members = within(screen.getByRole('table', { name: 'VNFs of the group' }));
     expect(members.getAllByRole('row')).toHaveLength(3);
@@ -110,7 +113,7 @@ describe('lent accelerators', () => {
 
   it('have no fairness and no switching time before there was any', () => {
     expect(figuresText(lendingGroupWith())).toBe(
-      'Fairness is known once two VNFs wanted an accelerator; nothing was switched yet.',
+      'Fairness is known once two VNFs wanted an accelerator; nothing was handed over yet.',
     );
   });
 });

@@ -118,6 +118,7 @@ export function lendingGroupWith(change: Partial<LendingGroup> = {}): LendingGro
     members: [],
     fairness: null,
     switch_ms: null,
+    switches: 0,
     overhead: null,
     ...change,
   };

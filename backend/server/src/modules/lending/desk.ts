@@ -1,4 +1,5 @@
 import type { Ledger, StoredLoan } from './ledger.js';
+import { Since } from './since.js';
 
 const RETRY_MS = 1000;
 const MOST_RETRY_MS = 30_000;
@@ -9,34 +10,61 @@ interface Failures {
   readonly untilMs: number;
 }
 
-/** What this server knows of a group besides its stored ledger. Lost with the server. */
+/** What this server knows of a group besides its stored ledger, and what it has under way. Lost with the server. */
 export class Desk {
   /** Monotonic clock: the last tick. */
   tickMs: number | null = null;
   /** When times were last stored. */
   storedMs = Number.NEGATIVE_INFINITY;
-  /** Accelerators of which a call is under way. */
-  readonly calling = new Set<string>();
-  /** By VNF: since when its element manager contradicts the ledger. */
-  private readonly doubts = new Map<string, number>();
+  /** Accelerated without a loan, or in software with one; by VNF. */
+  readonly contradicted = new Since();
+  /** Planned and not run, by VNF. */
+  readonly stopped = new Since();
+  /** Servers without a connection, by accelerator. */
+  readonly away = new Since();
+  /** Who gave way at the end of its slice, by accelerator: the next decision about it passes that one over. */
+  readonly gaveWay = new Map<string, string>();
+  /** By accelerator; what was never lent, by VNF. One of each at a time. */
+  private readonly work = new Map<string, Promise<void>>();
+  private readonly closing = new AbortController();
   /** By VNF: failed calls in a row. */
   private readonly failures = new Map<string, Failures>();
 
   constructor(public ledger: Ledger) {}
 
+  /** Aborted when the desk is closed: what is under way stores nothing any more. */
+  get signal(): AbortSignal {
+    return this.closing.signal;
+  }
+
   loanOf(accelerator: string): StoredLoan | undefined {
     return this.ledger.loans.find((loan) => loan.accelerator === accelerator);
   }
 
-  /** Whether it has been in doubt for this long. */
-  isInDoubtFor(vnf: string, isContradicted: boolean, nowMs: number, ms: number): boolean {
-    if (!isContradicted) {
-      this.doubts.delete(vnf);
-      return false;
-    }
-    const sinceMs = this.doubts.get(vnf) ?? nowMs;
-    this.doubts.set(vnf, sinceMs);
-    return nowMs - sinceMs >= ms;
+  isBusy(name: string): boolean {
+    return this.work.has(name);
+  }
+
+  /** Names of what is under way. */
+  get underWay(): readonly string[] {
+    return [...this.work.keys()];
+  }
+
+  /** Nothing waits for it. A failure closes the desk: its ledger may differ from the stored one. */
+  begin(name: string, work: () => Promise<void>): void {
+    if (this.signal.aborted) return;
+    const result = work()
+      .catch((error: Error) => this.close(error))
+      .finally(() => this.work.delete(name));
+    this.work.set(name, result);
+  }
+
+  close(why: Error): void {
+    this.closing.abort(why);
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.work.values());
   }
 
   failed(vnf: string, nowMs: number): void {
@@ -55,8 +83,10 @@ export class Desk {
     return (this.failures.get(vnf)?.untilMs ?? nowMs) <= nowMs;
   }
 
-  keepOnly(vnfs: ReadonlySet<string>): void {
-    for (const id of this.doubts.keys()) if (!vnfs.has(id)) this.doubts.delete(id);
+  keepOnly(vnfs: ReadonlySet<string>, accelerators: ReadonlySet<string>): void {
+    this.contradicted.keepOnly(vnfs);
+    this.stopped.keepOnly(vnfs);
+    this.away.keepOnly(accelerators);
     for (const id of this.failures.keys()) if (!vnfs.has(id)) this.failures.delete(id);
   }
 }

@@ -1,89 +1,98 @@
 import type { EventDraft, LendingTurn, LendingWhy } from '@orrery/contract';
 import { granted, released } from '@orrery/planner';
-import type { LoopRun } from '../../platform/control-loop/definition.js';
+import type { Decision } from '../../platform/control-loop/definition.js';
 import { newId } from '../../platform/ids.js';
 import type { Desk } from './desk.js';
 import { type Ledger, type LedgerChange, type LendingLedgers, type StoredLoan, stateOf } from './ledger.js';
 import type { LendingMembers } from './members.js';
 
+/** A release that took longer is no longer followed by what was decided before it: it is decided anew. */
+const PROMPT_MS = 500;
+
+interface Grant {
+  readonly vnf: string;
+  readonly why: LendingWhy;
+}
+
 /** One accelerator changes hands: `from` gives it up for this reason, then `to` gets it. */
 export interface Transfer {
   readonly accelerator: string;
   readonly from: LendingWhy | null;
-  readonly to: { readonly vnf: string; readonly why: LendingWhy } | null;
+  readonly to: Grant | null;
 }
 
+/** Reasons for which nobody is asked to release it: there is nobody, or nobody to be reached. */
+const UNASKED: readonly LendingWhy[] = ['gone', 'away'];
+
 /**
- * Carries out transfers of one group during one run. Each intention is stored before its call, and each outcome after it. A call
- * without a definite outcome leaves its loan as `granting` or `releasing`: neither has the accelerator until it is settled.
+ * Carries out transfers of one group. Each intention is stored before its call, and each outcome after it. A call without a
+ * definite outcome leaves its loan as `granting` or `releasing`: neither has the accelerator until it is settled.
  */
 export class Exchange {
   constructor(
-    private readonly groupId: string,
     private readonly desk: Desk,
     private readonly ledgers: LendingLedgers,
     private readonly members: LendingMembers,
-    private readonly run: LoopRun,
+    /** Whether what was decided before a release still holds after it. */
+    private readonly isStillNext: (accelerator: string, vnf: string) => boolean,
+    private readonly tell: (decision: Decision) => void,
   ) {}
 
   async transfer({ accelerator, from, to }: Transfer): Promise<void> {
-    const beganMs = performance.now();
     if (from) {
-      const next = to?.vnf ?? null;
-      await this.write({ ledger: this.with(accelerator, { state: 'releasing', why: from, next }) });
-      await this.giveUp(accelerator, to?.why ?? 'overload', beganMs);
+      await this.write({ ledger: this.with(accelerator, { state: 'releasing', why: from }) });
+      await this.giveUp(accelerator, to);
     } else if (to) {
-      await this.write({ ledger: withGrant(this.desk.ledger, accelerator, to.vnf, to.why) });
-      await this.give(accelerator, beganMs);
+      await this.write({ ledger: withGrant(this.desk.ledger, accelerator, to) });
+      await this.give(accelerator, null);
     }
   }
 
-  /** A loan of which it is not known what became of the last call: the element manager is asked first. */
+  /** A loan of which it is not known what became of the last call, and whose element manager answers. */
   async settle({ accelerator, vnf, state }: StoredLoan): Promise<void> {
-    const nowMs = performance.now();
-    if (this.members.isGone(vnf)) {
-      if (state === 'granting') await this.write({ ledger: without(this.desk.ledger, accelerator) });
-      else await this.giveUp(accelerator, 'overload', null);
-      return;
-    }
-    const told = this.members.stateOf(vnf);
-    if (!told || !this.members.isHeard(vnf) || !this.desk.mayCall(vnf, nowMs)) return;
-    if (state === 'releasing') await this.giveUp(accelerator, 'overload', null);
-    else if (told.accelerated) await this.confirm(accelerator, null);
+    if (state === 'releasing') await this.giveUp(accelerator, null);
+    else if (this.members.stateOf(vnf)?.accelerated) await this.confirm(accelerator, null);
     // It may still be on its way to accelerate.
-    else if (await this.called(accelerator, vnf, false))
-      await this.write({ ledger: without(this.desk.ledger, accelerator) });
+    else if (await this.called(accelerator, vnf, false)) await this.drop(accelerator);
   }
 
-  /** What the group finds accelerated although it lent it nothing. */
-  async adopt(accelerator: string, vnf: string): Promise<void> {
-    await this.write({ ledger: withGrant(this.desk.ledger, accelerator, vnf, 'found') });
-    await this.confirm(accelerator, null);
+  /** The holder runs no more, or cannot be reached and is not waited for: it is asked for nothing. */
+  async end(accelerator: string, why: 'gone' | 'away'): Promise<void> {
+    const { state } = this.desk.loanOf(accelerator)!;
+    if (state === 'granting') return this.drop(accelerator);
+    this.desk.ledger = this.with(accelerator, { state: 'releasing', why });
+    await this.giveUp(accelerator, null);
   }
 
+  /** What uses an accelerator that nobody lent it. */
   async turnBack(vnf: string): Promise<void> {
-    await this.called(vnf, vnf, false);
+    if (await this.called(vnf, vnf, false)) this.desk.succeeded(vnf);
+    this.desk.contradicted.forget(vnf);
   }
 
-  private async giveUp(accelerator: string, why: LendingWhy, beganMs: number | null): Promise<void> {
-    const calledMs = performance.now();
-    const { vnf } = this.desk.loanOf(accelerator)!;
-    if (!this.members.isGone(vnf) && !(await this.called(accelerator, vnf, false))) return;
+  private async giveUp(accelerator: string, to: Grant | null): Promise<void> {
+    const beganMs = performance.now();
+    const { vnf, why } = this.desk.loanOf(accelerator)!;
+    const isAsked = !UNASKED.includes(why);
+    const isDone = !isAsked || (await this.called(accelerator, vnf, false));
+    const tookMs = performance.now() - beganMs;
+    if (!isDone) return;
     this.desk.succeeded(vnf);
     const loan = this.desk.loanOf(accelerator)!;
     const rest = without(this.desk.ledger, accelerator);
-    const next = loan.next !== null && !this.members.isGone(loan.next) ? loan.next : null;
+    const next = to && tookMs <= PROMPT_MS && this.isStillNext(accelerator, to.vnf) ? to : null;
+    if (!next && why === 'slice-over') this.desk.gaveWay.set(accelerator, vnf);
     const turn = loan.turn === null ? undefined : this.ledgers.turn(loan.turn);
     const ended = turn && { ...turn, to_ms: Math.max(Date.now(), turn.from_ms), ended: loan.why };
-    const switch_ms = performance.now() - calledMs;
     await this.write({
-      ledger: next === null ? rest : withGrant(rest, accelerator, next, why),
+      ledger: next ? withGrant(rest, accelerator, next) : rest,
       turns: ended ? [ended] : [],
-      events: [this.told('lending.released', loan, switch_ms)],
+      events: [this.told('lending.released', loan, isAsked ? tookMs : null)],
     });
-    if (next !== null) await this.give(accelerator, beganMs);
+    if (next) await this.give(accelerator, isAsked ? beganMs : null);
   }
 
+  /** `beganMs`: when the holder before it was asked to release it; null: there was none. */
   private async give(accelerator: string, beganMs: number | null): Promise<void> {
     const { vnf } = this.desk.loanOf(accelerator)!;
     if (await this.called(accelerator, vnf, true))
@@ -115,27 +124,32 @@ export class Exchange {
 
   /** Whether the element manager did as asked. If not, what it does is not known. */
   private async called(accelerator: string, vnf: string, accelerated: boolean): Promise<boolean> {
-    const { calling } = this.desk;
-    calling.add(accelerator);
+    const { signal } = this.desk;
     try {
-      await this.members.switchTo(vnf, accelerated, this.run.signal);
+      await this.members.switchTo(vnf, accelerated, signal);
       return true;
     } catch (error) {
-      this.run.signal.throwIfAborted();
+      signal.throwIfAborted();
       this.desk.failed(vnf, performance.now());
       const what = accelerated ? 'Could not grant' : 'Could not release';
-      this.run.decide({ subject: this.groupId, what, why: (error as Error).message, inputs: { accelerator, vnf } });
+      this.tell({ subject: this.groupId, what, why: (error as Error).message, inputs: { accelerator, vnf } });
       return false;
-    } finally {
-      calling.delete(accelerator);
     }
   }
 
-  /** What is decided next is based on it; if it cannot be stored, the run fails and the next one reads the ledger anew. */
+  private drop(accelerator: string): Promise<void> {
+    return this.write({ ledger: without(this.desk.ledger, accelerator) });
+  }
+
+  /** What is decided next is based on it; if it cannot be stored, the desk is closed and the ledger read anew. */
   private async write(change: LedgerChange): Promise<void> {
-    this.run.signal.throwIfAborted();
+    this.desk.signal.throwIfAborted();
     this.desk.ledger = change.ledger;
     await this.ledgers.write(change);
+  }
+
+  private get groupId(): string {
+    return this.desk.ledger.group_id;
   }
 
   private with(accelerator: string, changes: Partial<StoredLoan>): Ledger {
@@ -159,21 +173,21 @@ export class Exchange {
 const WORDS: Record<LendingWhy, string> = {
   overload: 'it is overloaded',
   turn: 'it is its turn',
-  found: 'it was found to use it',
   idle: 'its usage fell',
   'slice-over': 'its slice is over and another one waits',
   gone: 'it runs no more',
+  away: 'its server cannot be reached, and it may use it until it can',
   failed: 'the accelerator failed',
   disabled: 'it is no longer lent',
 };
 
-function withGrant(ledger: Ledger, accelerator: string, vnf: string, why: LendingWhy): Ledger {
+function withGrant(ledger: Ledger, accelerator: string, { vnf, why }: Grant): Ledger {
   const { accounts, turns } = granted(
     stateOf(ledger, () => true),
     accelerator,
     vnf,
   );
-  const loan: StoredLoan = { accelerator, vnf, held_ms: 0, state: 'granting', why, next: null, turn: null };
+  const loan: StoredLoan = { accelerator, vnf, held_ms: 0, state: 'granting', why, turn: null };
   return { ...ledger, accounts: { ...accounts }, turns, loans: [...ledger.loans, loan] };
 }
 

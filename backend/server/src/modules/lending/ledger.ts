@@ -21,8 +21,6 @@ const StoredLoan = z.strictObject({
   state: z.enum(['granting', 'held', 'releasing']),
   /** Why it is granted or, with `releasing`, released. */
   why: LendingWhy,
-  /** With `releasing`: who gets it next; null: nobody. */
-  next: Id.nullable(),
   /** Turn that it began; null: not confirmed yet. */
   turn: Id.nullable(),
 });
@@ -90,7 +88,8 @@ export class LendingLedgers implements OnModuleInit {
       key: KEYS.lendingLedgers,
       noun: 'ledger of a lending group',
       schema: Ledger,
-      version: 1,
+      version: 2,
+      migrate: withoutNext,
       idOf: ({ group_id }) => group_id,
       bound: { most: MAX_LEDGERS, policy: 'refuse' },
     });
@@ -174,4 +173,10 @@ export class LendingLedgers implements OnModuleInit {
     for (const { id, to_ms } of kept.slice(KEEP_TURNS - written.length))
       if (to_ms !== null) batch.remove(this.turns, id);
   }
+}
+
+/** Loans of version 1 named who was next, without the reason. */
+function withoutNext(stored: unknown): unknown {
+  const { loans, ...ledger } = stored as { loans: Record<string, unknown>[] };
+  return { ...ledger, loans: loans.map(({ next: _next, ...loan }) => loan) };
 }

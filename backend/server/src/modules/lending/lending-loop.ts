@@ -24,11 +24,22 @@ const DEADLINE_MS = 30_000;
 const STORE_MS = 5000;
 /** A report may be older than the call whose outcome it contradicts. */
 const DOUBT_MS = 2000;
+/** What is no longer lent is waited for this long while its server is away. */
+const AWAY_MS = 20_000;
 
-/** SSM (II.B): lends accelerators to VNFs in turn, by their measured usage. */
+/** A group at work. */
+interface Counter {
+  readonly desk: Desk;
+  readonly exchange: Exchange;
+}
+
+/**
+ * SSM (II.B): lends accelerators to VNFs in turn, by their measured usage. A run decides and begins; calls of element managers
+ * go on beside it, so that one without an answer delays its own accelerator only.
+ */
 @Injectable()
 export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly desks = new Map<string, Desk>();
+  private readonly counters = new Map<string, Counter>();
   private readonly loop: ControlLoop;
 
   constructor(
@@ -55,8 +66,11 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       this.loop.wake(id);
   }
 
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+  async onApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+    const desks = [...this.counters.values()].map(({ desk }) => desk);
+    for (const desk of desks) desk.close(new Error('the server stops'));
+    await Promise.all(desks.map((desk) => desk.ended()));
   }
 
   get isPaused(): boolean {
@@ -65,48 +79,63 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** Null: it has not run since the server started. */
   deskOf(groupId: string): Desk | null {
-    return this.desks.get(groupId) ?? null;
+    return this.counters.get(groupId)?.desk ?? null;
   }
 
   private async runOnce(run: LoopRun): Promise<RunOutcome | undefined> {
     const { key, step } = run;
-    const desk = this.desks.get(key) ?? new Desk(await step(this.ledgers.read(key)));
-    this.desks.set(key, desk);
+    const { desk, exchange } = await this.counterOf(run);
     try {
+      desk.signal.throwIfAborted();
       const group = this.groups.find(key);
-      if (group || desk.ledger.loans.length > 0) {
-        await step(this.tick(desk, group, run));
+      if (group || desk.ledger.loans.length > 0 || desk.underWay.length > 0) {
+        await step(this.tick(desk, exchange, group, run));
         return undefined;
       }
       await step(this.ledgers.forget(key));
-      this.desks.delete(key);
+      this.counters.delete(key);
       return { again: 'done' };
     } catch (error) {
       // The stored ledger may differ from the one in memory.
-      this.desks.delete(key);
+      desk.close(error as Error);
+      this.counters.delete(key);
       throw error;
     }
   }
 
-  private async tick(desk: Desk, group: StoredGroup | undefined, run: LoopRun): Promise<void> {
-    const exchange = new Exchange(run.key, desk, this.ledgers, this.members, run);
-    await all(desk.ledger.loans.filter(({ state }) => state !== 'held').map((loan) => exchange.settle(loan)));
+  private async counterOf({ key, step, decide }: LoopRun): Promise<Counter> {
+    const known = this.counters.get(key);
+    if (known) return known;
+    const desk = new Desk(await step(this.ledgers.read(key)));
+    const isStillNext = (accelerator: string, vnf: string) => this.isStillNext(desk, accelerator, vnf);
+    const exchange = new Exchange(desk, this.ledgers, this.members, isStillNext, decide);
+    this.counters.set(key, { desk, exchange });
+    return { desk, exchange };
+  }
+
+  private async tick(desk: Desk, exchange: Exchange, group: StoredGroup | undefined, run: LoopRun): Promise<void> {
     const nowMs = performance.now();
+    for (const loan of desk.ledger.loans) {
+      const work = desk.isBusy(loan.accelerator) ? null : this.settlement(desk, exchange, group, loan, nowMs);
+      if (work) desk.begin(loan.accelerator, work);
+    }
     const elapsedMs = desk.tickMs === null ? 0 : nowMs - desk.tickMs;
     desk.tickMs = nowMs;
-    const holding = new Set(desk.ledger.loans.map(({ vnf }) => vnf));
-    const members = group ? this.members.of(group, holding, nowMs) : [];
-    desk.keepOnly(new Set([...members.map(({ id }) => id), ...holding]));
+    const members = group ? this.membersOf(desk, group, nowMs) : [];
+    const holding = desk.ledger.loans.map(({ vnf }) => vnf);
+    const names = desk.ledger.loans.map(({ accelerator }) => accelerator);
+    desk.keepOnly(new Set([...members.map(({ id }) => id), ...holding]), new Set(names));
     const settings = group && settingsOf(group);
     const vnfs = members.map((member) => asVnf(member, desk, nowMs));
-    const state = stateOf(desk.ledger, (loan) => this.isSettled(loan));
+    const state = stateOf(desk.ledger, (loan) => this.isSettled(desk, loan));
     const wants = (vnf: Vnf) =>
       settings !== undefined && group!.enabled && LENDING_STRATEGIES[settings.strategy].wants(vnf, settings);
     desk.ledger = withTimes(desk.ledger, elapse(state, vnfs, elapsedMs, wants));
     const transfers =
       group?.enabled && settings ? this.due(desk, group, settings, members, vnfs, nowMs) : this.allBack(desk);
-    await all(transfers.map((transfer) => exchange.transfer(transfer)));
-    if (group?.enabled) await this.takeStock(desk, group, members, exchange, nowMs);
+    for (const transfer of transfers) desk.begin(transfer.accelerator, () => exchange.transfer(transfer));
+    if (group?.enabled)
+      for (const vnf of this.unlent(desk, members, nowMs)) desk.begin(vnf, () => exchange.turnBack(vnf));
     if (transfers.length > 0) desk.storedMs = nowMs;
     else if (nowMs - desk.storedMs >= STORE_MS && desk.ledger.loans.length > 0) {
       run.signal.throwIfAborted();
@@ -115,9 +144,37 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     }
   }
 
+  /** What is to be done first about a loan; null: nothing, or nothing now. */
+  private settlement(
+    desk: Desk,
+    exchange: Exchange,
+    group: StoredGroup | undefined,
+    loan: StoredLoan,
+    nowMs: number,
+  ): (() => Promise<void>) | null {
+    const { accelerator, vnf, state } = loan;
+    if (this.isGone(desk, loan, nowMs)) return () => exchange.end(accelerator, 'gone');
+    const awayMs = desk.away.note(accelerator, !this.members.answers(accelerator), nowMs);
+    const isLent = group?.enabled && group.accelerators.some((each) => acceleratorName(each) === accelerator);
+    if (!isLent && awayMs !== null && awayMs >= AWAY_MS) return () => exchange.end(accelerator, 'away');
+    if (state === 'held' || !this.members.isHeard(loan) || !desk.mayCall(vnf, nowMs)) return null;
+    return () => exchange.settle(loan);
+  }
+
+  /** Whether a holder runs no more, so that it has nothing. A report may be older than its start. */
+  private isGone(desk: Desk, loan: StoredLoan, nowMs: number): boolean {
+    const stoppedMs = desk.stopped.note(loan.vnf, this.members.isStopped(loan), nowMs);
+    if (stoppedMs === null) return false;
+    return stoppedMs >= DOUBT_MS || !this.members.isPlannedFor(loan);
+  }
+
+  private membersOf(desk: Desk, group: StoredGroup, nowMs: number): Member[] {
+    return this.members.of(group, new Set(desk.ledger.loans.map(({ vnf }) => vnf)), nowMs);
+  }
+
   /** A holder of which nothing is heard may still have it. */
-  private isSettled({ vnf, state }: StoredLoan): boolean {
-    return state === 'held' && (this.members.isHeard(vnf) || this.members.isGone(vnf));
+  private isSettled(desk: Desk, loan: StoredLoan): boolean {
+    return loan.state === 'held' && !desk.isBusy(loan.accelerator) && this.members.isHeard(loan);
   }
 
   private due(
@@ -131,67 +188,65 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const names = group.accelerators.map(acceleratorName);
     const lost = desk.ledger.loans.filter(({ vnf, state }) => {
       const isContradicted = state === 'held' && this.members.stateOf(vnf)?.accelerated === false;
-      return desk.isInDoubtFor(vnf, isContradicted, nowMs, DOUBT_MS);
+      return (desk.contradicted.note(vnf, isContradicted, nowMs) ?? 0) >= DOUBT_MS;
     });
-    const accelerators = group.accelerators.map((each) => {
-      const id = acceleratorName(each);
-      const isElsewhere = this.leases.conflictOf({
-        claim: 'lend',
-        holder: group.id,
-        resources: [acceleratorResource(id)],
-      });
-      const works = this.members.answers(each) && !isElsewhere && !lost.some(({ accelerator }) => accelerator === id);
-      return { id, works };
-    });
-    // One that is used without a loan is not free.
-    const taken = members.filter(
+    const unlent = members.filter(
       ({ id, state }) => state?.accelerated && !desk.ledger.loans.some(({ vnf }) => vnf === id),
     );
-    const usable = accelerators.map((each) => ({
-      ...each,
-      works: each.works && (desk.loanOf(each.id) !== undefined || !taken.some(({ can }) => can.includes(each.id))),
-    }));
+    const passed = new Map<string, string>();
+    const accelerators = names.map((id) => {
+      const gaveWay = desk.gaveWay.get(id);
+      if (gaveWay !== undefined && !desk.isBusy(id)) {
+        passed.set(gaveWay, id);
+        desk.gaveWay.delete(id);
+      }
+      // One that is used without a loan is not free.
+      const isUsed = !desk.loanOf(id) && (desk.isBusy(id) || unlent.some(({ can }) => can.includes(id)));
+      const works =
+        !isUsed &&
+        this.members.answers(id) &&
+        !this.isLentElsewhere(group, id) &&
+        !lost.some(({ accelerator }) => accelerator === id);
+      return { id, works };
+    });
+    const asking = vnfs.map((vnf) => ({ ...vnf, can: vnf.can.filter((id) => passed.get(vnf.id) !== id) }));
     const why = settings.strategy === 'round-robin' ? 'turn' : 'overload';
-    const state = stateOf(desk.ledger, (loan) => this.isSettled(loan));
-    return decideLending(state, vnfs, usable, settings).map(({ accelerator, from, to }) => ({
+    const state = stateOf(desk.ledger, (loan) => this.isSettled(desk, loan));
+    return decideLending(state, asking, accelerators, settings).map(({ accelerator, from, to }) => ({
       accelerator,
-      from: from && this.whyReleased(from, names.includes(accelerator)),
+      from: from && whyReleased(from, names.includes(accelerator)),
       to: to === null ? null : { vnf: to, why },
     }));
   }
 
-  /** What the planner misses may only be of the group no longer. */
-  private whyReleased({ vnf, why }: NonNullable<Handover['from']>, isOfGroup: boolean): LendingWhy {
-    if (why === 'failed') return isOfGroup ? 'failed' : 'disabled';
-    if (why === 'gone') return this.members.isGone(vnf) ? 'gone' : 'disabled';
-    return why;
+  private isStillNext(desk: Desk, accelerator: string, vnf: string): boolean {
+    const nowMs = performance.now();
+    const group = this.groups.find(desk.ledger.group_id);
+    if (!group?.enabled || desk.ledger.loans.some((loan) => loan.vnf === vnf)) return false;
+    const member = this.membersOf(desk, group, nowMs).find(({ id }) => id === vnf);
+    const asking = member && asVnf(member, desk, nowMs);
+    const settings = settingsOf(group);
+    return (
+      asking?.can.includes(accelerator) === true &&
+      LENDING_STRATEGIES[settings.strategy].wants(asking, settings)
+    );
   }
 
-  private allBack({ ledger }: Desk): Transfer[] {
-    return ledger.loans
-      .filter(({ state }) => state === 'held')
-      .map(({ accelerator, vnf }) => ({
-        accelerator,
-        from: this.members.isGone(vnf) ? 'gone' : 'disabled',
-        to: null,
-      }));
+  private allBack(desk: Desk): Transfer[] {
+    return desk.ledger.loans
+      .filter((loan) => this.isSettled(desk, loan))
+      .map(({ accelerator }) => ({ accelerator, from: 'disabled', to: null }));
   }
 
-  /** VNFs that are accelerated without a loan: the first takes part as a holder, others go back to software. */
-  private async takeStock(
-    desk: Desk,
-    group: StoredGroup,
-    members: readonly Member[],
-    exchange: Exchange,
-    nowMs: number,
-  ): Promise<void> {
-    for (const { id, state, can } of members) {
-      if (desk.ledger.loans.some(({ vnf }) => vnf === id)) continue;
-      if (!desk.isInDoubtFor(id, state?.accelerated === true, nowMs, DOUBT_MS) || !desk.mayCall(id, nowMs)) continue;
-      const free = can.find((each) => !desk.loanOf(each) && !this.isLentElsewhere(group, each));
-      if (free !== undefined) await exchange.adopt(free, id);
-      else if (can.length > 0) await exchange.turnBack(id);
-    }
+  /** VNFs that have been accelerated for a while without a loan: all begin in software. */
+  private unlent(desk: Desk, members: readonly Member[], nowMs: number): string[] {
+    return members
+      .filter(({ id }) => !desk.ledger.loans.some(({ vnf }) => vnf === id))
+      .filter(({ id, state, can }) => {
+        const forMs = desk.contradicted.note(id, state?.accelerated === true, nowMs) ?? 0;
+        return forMs >= DOUBT_MS && can.length > 0 && desk.mayCall(id, nowMs) && !desk.isBusy(id);
+      })
+      .map(({ id }) => id);
   }
 
   private isLentElsewhere({ id }: StoredGroup, accelerator: string): boolean {
@@ -200,16 +255,16 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   }
 }
 
+/** What the planner misses is only of the group no longer. */
+function whyReleased({ why }: NonNullable<Handover['from']>, isOfGroup: boolean): LendingWhy {
+  if (why === 'failed') return isOfGroup ? 'failed' : 'disabled';
+  return why === 'gone' ? 'disabled' : why;
+}
+
 function settingsOf({ strategy, th_up, th_low, slice_s }: StoredGroup): LendingSettings {
   return { strategy, th_up, th_low, slice_ms: slice_s * 1000 };
 }
 
 function asVnf({ id, usage, can }: Member, desk: Desk, nowMs: number): Vnf {
   return { id, usage, can: desk.mayCall(id, nowMs) ? can : [] };
-}
-
-/** Fails with the first failure once all are over. */
-async function all(work: readonly Promise<void>[]): Promise<void> {
-  const outcomes = await Promise.allSettled(work);
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }

@@ -7,7 +7,7 @@ import { emptyLedger, type Ledger, LendingLedgers } from './ledger.js';
 import { LendingLoop } from './lending-loop.js';
 import { LendingMembers, type Member } from './members.js';
 
-/** As many of the latest switches count. */
+/** As many of the latest hand-overs count. */
 const SWITCHES = 20;
 
 /** Groups with who holds what now, and how fair that has been. */
@@ -24,7 +24,8 @@ export class LendingView {
     const ledger = this.loop.deskOf(group.id)?.ledger ?? this.ledgers.find(group.id) ?? emptyLedger(group.id);
     const holding = new Set(ledger.loans.map(({ vnf }) => vnf));
     const members = this.members.of(group, holding, performance.now());
-    const switch_ms = switchOf(this.ledgers.turnsOf(group.id));
+    const switches = switchesOf(this.ledgers.turnsOf(group.id));
+    const switch_ms = switches.length > 0 ? median(switches) : null;
     return {
       ...group,
       revision: this.groups.revisionOf(group.id),
@@ -33,6 +34,7 @@ export class LendingView {
       members: members.map((member) => described(member, ledger)),
       fairness: fairnessOf(members, ledger),
       switch_ms,
+      switches: switches.length,
       overhead: switch_ms === null ? null : switchOverhead(switch_ms, group.slice_s * 1000),
     };
   }
@@ -45,16 +47,15 @@ export class LendingView {
 
   /** Accelerators of the group, and those that are being taken back after they were taken out of it. */
   private lentNow({ id, accelerators }: StoredGroup, { loans }: Ledger): LentNow[] {
-    const calling = this.loop.deskOf(id)?.calling;
-    const own = new Map(accelerators.map((each) => [acceleratorName(each), each]));
-    const names = [...new Set([...own.keys(), ...loans.map(({ accelerator }) => accelerator)])];
-    return names.map((name) => {
+    const desk = this.loop.deskOf(id);
+    const names = new Set([...accelerators.map(acceleratorName), ...loans.map(({ accelerator }) => accelerator)]);
+    return [...names].map((name) => {
       const loan = loans.find(({ accelerator }) => accelerator === name);
       if (!loan) {
-        const answers = this.members.answers(own.get(name)!);
+        const answers = this.members.answers(name);
         return { accelerator: name, state: answers ? 'free' : 'away', holder: null, held_s: null };
       }
-      const isKnown = loan.state === 'held' ? this.members.isHeard(loan.vnf) : calling?.has(name);
+      const isKnown = loan.state === 'held' ? this.members.isHeard(loan) : desk?.isBusy(name);
       return {
         accelerator: name,
         state: isKnown ? loan.state : 'unknown',
@@ -93,7 +94,7 @@ function fairnessOf(members: readonly Member[], { accounts }: Ledger): number | 
   return wanted.length > 1 ? jainIndex(wanted.map(({ held_ms }) => held_ms)) : null;
 }
 
-function switchOf(turns: readonly LendingTurn[]): number | null {
-  const known = turns.slice(0, SWITCHES).flatMap(({ switch_ms }) => switch_ms ?? []);
-  return known.length > 0 ? median(known) : null;
+/** Times of the latest whole hand-overs. */
+function switchesOf(turns: readonly LendingTurn[]): number[] {
+  return turns.flatMap(({ switch_ms }) => switch_ms ?? []).slice(0, SWITCHES);
 }

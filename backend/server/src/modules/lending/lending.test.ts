@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { LendingGroupRequest } from '@orrery/contract';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { configFrom } from '../../platform/config.js';
@@ -147,6 +148,7 @@ describe('holders', () => {
     agents.vnfs.delete(ONE);
     await bench.pass(0.5);
     expect(bench.told('lending.released')).toEqual([`${ONE} gone`]);
+    await bench.pass(0.5);
     expect(agents.calls).toEqual([`${ONE} accelerate`, `${TWO} accelerate`]);
     await bench.change(id, { accelerators: [{ kind: 'instructions', server: 'server-2' }] });
     expect(bench.told('lending.released').at(-1)).toBe(`${TWO} disabled`);
@@ -165,13 +167,39 @@ describe('holders', () => {
     expect(agents.accelerated).toEqual([ONE]);
   });
 
-  it('found without a loan: the first takes part, the others go back to software', async () => {
-    one.accelerated = true;
-    one.hardware = 0.7;
-    two.software = 0.1;
+  it('that are planned and do not run have nothing after two seconds', async () => {
+    await bench.addGroup();
+    one.runs = false;
+    await bench.pass(2);
+    expect(bench.told('lending.released')).toEqual([]);
+    await bench.pass(1);
+    expect(bench.told('lending.released')).toEqual([`${ONE} gone`]);
+    expect(agents.calls).toEqual([`${ONE} accelerate`, `${TWO} accelerate`]);
+  });
+
+  it.each(['disabled', 'deleted'])(
+    'of a server that is away are not waited for for ever by a group that is %s',
+    async (how) => {
+      const id = await bench.addGroup();
+      agents.away.add('server-1');
+      if (how === 'deleted') await bench.groups.remove(id, null, 'tests');
+      else await bench.change(id, { enabled: false });
+      await bench.pass(19);
+      expect(bench.holders()).toHaveLength(1);
+      await bench.pass(1.5);
+      expect(bench.told('lending.released')).toEqual([`${ONE} away`]);
+      expect(bench.holders()).toEqual([]);
+      expect(bench.ledgers.groupIds()).toEqual(how === 'deleted' ? [] : [id]);
+    },
+  );
+
+  it('begin in software: what is accelerated without a loan goes back', async () => {
+    for (const vnf of [one, two]) Object.assign(vnf, { accelerated: true });
+    agents.shared.length = 0;
     await bench.addGroup();
     await bench.pass(2.5);
-    expect(bench.told('lending.granted')).toEqual([`${ONE} found`]);
+    expect(agents.calls.slice(0, 2)).toEqual([`${ONE} release`, `${TWO} release`]);
+    expect(bench.told('lending.granted')).toEqual([`${ONE} overload`]);
     const third = new FakeVnf('ch-1.tunnel.2', 'server-1');
     third.accelerated = true;
     agents.add(third);
@@ -240,6 +268,82 @@ describe('a call', () => {
       expect(bench.told('lending.released')).toEqual([`${ONE} slice-over`]);
     },
   );
+});
+
+describe('who is next', () => {
+  /** Ends the slice of the first; `meanwhile` happens during its release. */
+  const afterSlice = async (meanwhile: (id: string) => void, changes: Partial<LendingGroupRequest> = {}) => {
+    const id = await bench.addGroup(changes);
+    agents.onCall = (vnf) => {
+      if (vnf !== one || !vnf.accelerated) return;
+      agents.onCall = () => undefined;
+      meanwhile(id);
+    };
+    await bench.pass(11.5);
+    return id;
+  };
+
+  it('gets nothing if it wants it no more when the release is done', async () => {
+    await afterSlice(() => {
+      two.software = 0.1;
+    });
+    expect(bench.told('lending.released')).toEqual([`${ONE} slice-over`]);
+    expect(agents.calls).not.toContain(`${TWO} accelerate`);
+  });
+
+  it('gets nothing of a group that was disabled meanwhile', async () => {
+    await afterSlice((id) => {
+      const { id: _, ...now } = bench.groups.get(id);
+      Object.defineProperty(bench.groups, 'find', { value: () => ({ ...now, id, enabled: false }) });
+    });
+    expect(agents.accelerated).toEqual([]);
+  });
+
+  it('is decided anew after a release of more than a tick, and the one that gave way is passed over', async () => {
+    const third = new FakeVnf('ch-1.tunnel.2', 'server-1');
+    third.software = 0.1;
+    agents.add(third);
+    const id = await afterSlice(() => {
+      third.software = 0.99;
+      two.software = 0.1;
+      advance(600);
+    });
+    expect(bench.told('lending.granted')).toEqual([`${ONE} overload`, `${third.id} overload`]);
+    expect(bench.turns(id).at(-1)).toMatchObject({ switch_ms: null });
+  });
+
+  it('is granted it for the reason for which it was chosen, also after a release without an answer', async () => {
+    await afterSlice(() => agents.outcomes.push('done-unanswered'), { strategy: 'round-robin' });
+    await bench.pass(2);
+    expect(bench.told('lending.granted')).toEqual([`${ONE} turn`, `${TWO} turn`]);
+  });
+});
+
+it('an element manager that never answers delays its own accelerator only', async () => {
+  const three = new FakeVnf('ch-1.tunnel.2', 'server-2');
+  const four = new FakeVnf('ch-1.tunnel.3', 'server-2');
+  agents.add(three, four);
+  const accelerators = ['server-1', 'server-2'].map((server) => ({ kind: 'instructions' as const, server }));
+  const id = await bench.addGroup({ accelerators });
+  one.hangs = true;
+  await bench.pass(34);
+  expect(agents.hanging).toBe(1);
+  expect(agents.calls.filter((call) => call === `${ONE} release`)).toHaveLength(1);
+  const turns = bench.turns(id).filter(({ accelerator }) => accelerator.startsWith('server-2'));
+  expect(turns.map(({ instance_id, ended }) => [instance_id, ended])).toEqual([
+    [three.id, 'slice-over'],
+    [four.id, 'slice-over'],
+    [three.id, 'slice-over'],
+    [four.id, null],
+  ]);
+  expect(bench.view.describe(bench.groups.get(id))).toMatchObject({
+    accelerators_now: [
+      { state: 'releasing', holder: ONE },
+      { state: 'held', held_s: 1 },
+    ],
+    // The first turn of an accelerator is no hand-over.
+    switches: 3,
+  });
 });
 
 describe('a kill of the server', () => {

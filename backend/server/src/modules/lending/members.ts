@@ -7,6 +7,7 @@ import {
   type NfRef,
   nfInstances,
   type Origin,
+  serverOfAccelerator,
 } from '@orrery/contract';
 import { unavailable } from '../../platform/problem.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -26,6 +27,12 @@ export interface Member {
   /** Share of its maximum; null: not measured lately. */
   readonly usage: number | null;
   readonly can: readonly string[];
+}
+
+/** Who has, or may have, which accelerator. */
+interface Holding {
+  readonly vnf: string;
+  readonly accelerator: string;
 }
 
 /** The VNFs of groups, and what their element managers say and do. */
@@ -69,20 +76,30 @@ export class LendingMembers {
     return this.managers.state(instanceId);
   }
 
-  /** Whether what its element manager says is of now. */
-  isHeard(instanceId: string): boolean {
-    const server = this.instances().find(({ id }) => id === instanceId)?.server;
-    return this.stateOf(instanceId) !== null && (server === undefined || this.fleet.hasConnection(server));
+  /** Whether what the element manager of a holder says is of now. */
+  isHeard(holding: Holding): boolean {
+    return this.isPlannedFor(holding) && this.stateOf(holding.vnf) !== null && this.answers(holding.accelerator);
   }
 
-  /** Whether it runs no more, so that it has no accelerator. */
-  isGone(instanceId: string): boolean {
-    return this.stateOf(instanceId) === null && this.nfOf(instanceId) === null;
+  /** Whether the plan has it on the server of the accelerator. */
+  isPlannedFor({ vnf, accelerator }: Holding): boolean {
+    const server = serverOfAccelerator(accelerator);
+    return this.instances().some((it) => it.id === vnf && it.server === server);
   }
 
-  /** Whether its server answers. */
-  answers({ server }: LentAccelerator): boolean {
-    return this.fleet.hasConnection(server);
+  /** Whether the agent of the accelerator's server tells that it does not run this VNF: then it has no accelerator. */
+  isStopped({ vnf, accelerator }: Holding): boolean {
+    const server = serverOfAccelerator(accelerator);
+    if (!this.fleet.hasPlace(server)) return true;
+    const seen = this.fleet.hasConnection(server) ? this.fleet.observed(server) : null;
+    return (
+      seen !== null && !seen.instances.some(({ id, state, element }) => id === vnf && state === 'running' && element)
+    );
+  }
+
+  /** Whether the server of an accelerator answers. */
+  answers(accelerator: string): boolean {
+    return this.fleet.hasConnection(serverOfAccelerator(accelerator));
   }
 
   /** Resolves when its element manager says so; throws if it refuses or does not answer. */

@@ -1,4 +1,4 @@
-import { LendingStrategy, type LendingTurn, Name, sampleKey } from '@orrery/contract';
+import { LendingGroupRequest, LendingStrategy, type LendingTurn, Name, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of } from '../address.js';
 import { observeCores, percentOf } from '../busy-cores.js';
@@ -7,7 +7,7 @@ import { defineScenario, type Stage } from '../scenario.js';
 import { historyOf } from '../series.js';
 import { containers, instructions } from './needs.js';
 import { chainNames, definitionOf, deployTunnels, load, NEAR, NF, type Shape, sinkOf, type Tunnel } from './tunnels.js';
-import { fairness, lane, mean, whileHeld, whole } from './turns.js';
+import { fairness, lane, mean, totalMean, whileHeld, whole } from './turns.js';
 
 /** Rates follow a change of hands within this time: the receiver tells of whole seconds. */
 const EDGE_S = 2;
@@ -30,13 +30,22 @@ interface Memory {
   shape: Shape;
   tunnels: Tunnel[];
   group: string;
+  request: object;
   /** When the last tunnel was loaded, and when observation ended. */
   loaded_ms: number;
   end_ms: number;
   turns: LendingTurn[];
   switch_ms: number | null;
   busyShare: number;
+  /** What fixed schedules are observed for: by strategy, from when to when. */
+  fixed: { name: string; from_ms: number; end_ms: number }[];
 }
+
+/** Schedules that take no notice of the load. */
+const FIXED = [
+  { strategy: 'round-robin', name: 'turns of one slice' },
+  { strategy: 'static', name: 'one tunnel keeps it' },
+] as const;
 
 /** Tunnels that share the accelerator of their server (SSM IV.B, Figure 6). */
 function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string) {
@@ -66,7 +75,7 @@ function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string
     title,
     summary: `${tunnels} encrypted tunnels on one server want its crypto instructions, which one of them may use at a time. The one that is overloaded and has had them the least gets them for a slice. Shows who has them when, above CPU and rate of every tunnel.`,
     source,
-    duration_s: 40 + 11 * 3 * tunnels,
+    duration_s: 60 + 11 * 5 * tunnels,
     watch: 'accelerators',
     parameters: Declared,
     faults: ({ from, to, th_up, th_low }) => [
@@ -97,6 +106,14 @@ function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string
         },
         { title: 'Load one tunnel after the other', run: (stage) => begin(stage, memory) },
         { title: 'Observe their turns', run: (stage) => observe(stage, memory, parameters) },
+        ...(parameters.strategy === 'ssm'
+          ? [
+              {
+                title: 'Measure fixed schedules',
+                run: (stage: Stage) => measureFixed(stage, memory, parameters),
+              },
+            ]
+          : []),
         { title: 'Compare', run: (stage) => compare(stage, memory, parameters, source) },
       ];
     },
@@ -106,8 +123,9 @@ function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string
 async function prepare(stage: Stage, memory: Memory, parameters: Parameters, tunnels: number): Promise<void> {
   const { from, to, cpu_limit, offered_mbps, strategy, slice_s, th_up, th_low } = parameters;
   memory.shape = { tunnels, from, to, cpu_limit, offered_mbps, cipher: 'aes-128-ctr' };
+  memory.fixed = [];
   memory.tunnels = await deployTunnels(stage, memory.shape);
-  memory.group = await stage.make('lending-group', {
+  memory.request = {
     title: 'Scenario: tunnels in turn',
     nfs: memory.tunnels.map(({ chain }) => ({ chain_id: chain, node_id: NEAR })),
     accelerators: [{ kind: 'instructions', server: memory.tunnels[0]!.server }],
@@ -115,7 +133,8 @@ async function prepare(stage: Stage, memory: Memory, parameters: Parameters, tun
     slice_s,
     th_up,
     th_low,
-  });
+  };
+  memory.group = await stage.make('lending-group', memory.request);
 }
 
 async function begin(stage: Stage, { tunnels, shape }: Memory): Promise<void> {
@@ -139,6 +158,21 @@ async function observe(stage: Stage, memory: Memory, { slice_s, turns }: Paramet
   memory.turns = [...items].reverse();
   const { items: groups } = await stage.api.call('listLendingGroups', { query: { limit: 100 } });
   memory.switch_ms = groups.find(({ id }) => id === memory.group)?.switch_ms ?? null;
+}
+
+/** The strawmen under the same load, each for as many slices as there are tunnels. */
+async function measureFixed(stage: Stage, memory: Memory, { slice_s }: Parameters): Promise<void> {
+  const params = { id: memory.group };
+  for (const { strategy, name } of FIXED) {
+    await stage.api.call('putLendingGroup', {
+      params,
+      body: LendingGroupRequest.parse({ ...memory.request, strategy }),
+    });
+    await stage.wait(EDGE_S, `${name} begins`);
+    const from_ms = Date.now();
+    await stage.wait(memory.tunnels.length * slice_s, name);
+    memory.fixed.push({ name, from_ms, end_ms: Date.now() });
+  }
 }
 
 async function compare(
@@ -230,6 +264,7 @@ async function compare(
     here: switch_ms === null ? null : (100 * switch_ms) / (switch_ms + 1000 * slice_s),
     bar: { least: null, most: 5 },
   });
+  compareFixed(stage, memory, rates);
   const lines = (of: readonly (readonly [number, number][])[]) =>
     of.map((points, n) => ({ name: `tunnel ${n + 1}`, published: false, modelled: false, points: [...points] }));
   const x = { label: 'time since the start', unit: 's' };
@@ -247,6 +282,29 @@ async function compare(
     x,
     y: { label: 'rate', unit: 'Mbit/s' },
     series: lines(rates),
+  });
+}
+
+/** Of what all tunnels carry together. */
+function compareFixed(
+  stage: Stage,
+  { loaded_ms, end_ms, fixed }: Memory,
+  rates: readonly (readonly (readonly [number, number])[])[],
+): void {
+  if (fixed.length === 0) return;
+  const total = (fromMs: number, endMs: number) => totalMean(rates, { startMs: stage.started_ms, fromMs, endMs });
+  const ssm = total(loaded_ms, end_ms);
+  const others = fixed.map(({ name, from_ms, end_ms }) => ({ name, mbps: total(from_ms, end_ms) }));
+  for (const { name, mbps } of [{ name: 'by load (SSM)', mbps: ssm }, ...others])
+    stage.figure({ name: `Rate of all tunnels, ${name}`, unit: 'Mbit/s', published: null, here: mbps });
+  const best = Math.max(...known(others.map(({ mbps }) => mbps)), 0);
+  stage.figure({
+    name: 'SSM, of the best fixed schedule',
+    unit: '',
+    published: null,
+    here: ssm !== null && best > 0 ? ssm / best : null,
+    bar: { least: 0.95, most: null },
+    note: 'by the rate of all tunnels; the schedules ran one after the other under the same load',
   });
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fairness, lane, mean, whileHeld, whole } from './turns.js';
+import { fairness, lane, mean, totalMean, whileHeld, whole } from './turns.js';
 
 const TURNS = [
   { instance_id: 'a', from_ms: 10_000, to_ms: 21_000 },
@@ -36,4 +36,21 @@ it('tells what was measured with an accelerator and without, and leaves out the 
   expect(whileHeld(points, TURNS, 'a', within)).toEqual({ held: 50, not: 30 });
   expect(whileHeld(points, [], 'a', within)).toMatchObject({ held: null });
   expect(mean([])).toBeNull();
+});
+
+it('adds what all carried together, and knows nothing where one was not measured', () => {
+  const [a, b]: [number, number][][] = [
+    [
+      [0, 9],
+      [1, 10],
+      [2, 20],
+    ],
+    [
+      [1, 5],
+      [3, 100],
+    ],
+  ];
+  const within = { startMs: 10_000, fromMs: 11_000, endMs: 12_000 };
+  expect(totalMean([a!, b!], within)).toBe(20);
+  expect(totalMean([a!, []], within)).toBeNull();
 });

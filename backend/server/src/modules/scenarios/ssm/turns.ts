@@ -74,3 +74,14 @@ export function whileHeld(
 export function mean(values: readonly number[]): number | null {
   return values.length > 0 ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
 }
+
+/** Sum of the means of several series between two times; null: one of them has no points there. Times in s since `startMs`. */
+export function totalMean(
+  series: readonly (readonly Point[])[],
+  { startMs, fromMs, endMs }: { startMs: number; fromMs: number; endMs: number },
+): number | null {
+  const means = series.map((points) =>
+    mean(points.filter(([s]) => startMs + 1000 * s >= fromMs && startMs + 1000 * s <= endMs).map(([, value]) => value)),
+  );
+  return means.reduce<number | null>((sum, each) => (sum === null || each === null ? null : sum + each), 0);
+}

@@ -61,7 +61,7 @@ const BUDGET: readonly Column<SloStatus>[] = [
     value: ({ budget }) => budget?.compliance,
     cell: ({ budget }) => (
       <span className={classes.text}>
-        {complianceText(budget?.compliance ?? null)}
+        <LastKnown word="">{complianceText(budget?.compliance ?? null)}</LastKnown>
         {budget && <span className={classes.below}>goal {goalText(budget.goal)}</span>}
       </span>
     ),

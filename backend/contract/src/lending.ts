@@ -6,6 +6,9 @@ import { NfRef } from './reconfiguration.js';
 export const LentAccelerator = z.strictObject({ kind: z.literal('instructions'), server: Name });
 export type LentAccelerator = z.infer<typeof LentAccelerator>;
 
+/** Of one group. */
+export const MAX_ACCELERATORS = 32;
+
 /** Its name in turns and events. */
 export function acceleratorName({ server, kind }: LentAccelerator): string {
   return `${server}/${kind}`;
@@ -29,7 +32,7 @@ const groupFields = {
   enabled: z.boolean().default(true),
   chains: z.array(Id).max(64).default([]).describe('all their NFs that can switch to an accelerator'),
   nfs: z.array(NfRef).max(64).default([]).describe('single NFs, besides those of `chains`'),
-  accelerators: z.array(LentAccelerator).min(1).max(32),
+  accelerators: z.array(LentAccelerator).min(1).max(MAX_ACCELERATORS),
   strategy: LendingStrategy.default('ssm'),
   usage: LendingUsage.default('cpu'),
   max_bps: z.number().min(1000).max(1e13).nullable().default(null).describe('the full rate, for usage `bps`'),
@@ -60,10 +63,13 @@ export type LendingGroupRequest = z.infer<typeof LendingGroupRequest>;
 export const LendingWhy = z.enum(['overload', 'turn', 'idle', 'slice-over', 'gone', 'away', 'failed', 'disabled']);
 export type LendingWhy = z.infer<typeof LendingWhy>;
 
-/** An accelerator of a group now. `unknown`: whether its holder has it is being asked. */
+/**
+ * An accelerator of a group now. `unknown`: whether its holder has it is being asked. `lacking`: the processor lacks what the
+ * VNFs on that server need, so none of them takes part.
+ */
 export const LentNow = z.strictObject({
   accelerator: z.string().max(120).describe('its name'),
-  state: z.enum(['free', 'granting', 'held', 'releasing', 'unknown', 'away']),
+  state: z.enum(['free', 'granting', 'held', 'releasing', 'unknown', 'away', 'lacking']),
   holder: Id.nullable(),
   held_s: z.number().min(0).nullable(),
 });
@@ -84,6 +90,7 @@ export const LendingMember = z.strictObject({
   cpu_limit: z.number().positive().nullable(),
   bps: z.number().min(0).nullable(),
   accelerated: z.boolean().nullable().describe('null: its element manager does not say'),
+  lacks: z.boolean().describe('the processor of its server lacks what it needs, so that it does not take part'),
   accelerator: z.string().max(120).nullable().describe('lent to it'),
   time_s: z.number().min(0).describe('of those that qualify, the one with the least is first'),
   held_s: z.number().min(0),
@@ -110,6 +117,7 @@ export const LendingGroup = z.strictObject({
   switch_ms: z.number().min(0).nullable().describe('median of the last hand-overs; null: none yet'),
   switches: z.int().min(0).max(20).describe('hand-overs that `switch_ms` is the median of'),
   overhead: z.number().min(0).max(1).nullable().describe('Tsw / (Tsw + T)'),
+  turns_dropped: z.int().min(0).describe('turns that ended and are no longer kept'),
 });
 export type LendingGroup = z.infer<typeof LendingGroup>;
 

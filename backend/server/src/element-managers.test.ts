@@ -30,10 +30,11 @@ const FAST: ObservedElement = { ...PLAIN, accelerated: true, switched_ms: 7 };
 
 let server: TestServer;
 let agent: FakeAgent;
+let chain_id: string;
 beforeEach(async () => {
   server = await TestServer.start({ twin: true });
   await server.bringUp(RACK);
-  const { id: chain_id } = await server.api.call('createChain', { body: CHAIN });
+  chain_id = (await server.api.call('createChain', { body: CHAIN })).id;
   const { id } = await server.api.call('createDeployment', { body: { chain_id } });
   expect(await server.finished(id)).toMatchObject({ state: 'COMPLETED', error: null });
   agent = [...server.agents.values()].find(({ spec }) => spec?.instances.some((it) => it.id === ID))!;
@@ -133,4 +134,19 @@ it('refuses what cannot be done, and says why', async () => {
   await expect(accelerate()).rejects.toThrow(/: 502 /);
   expect(await get()).toMatchObject({ accelerated: false });
   expect(await ofNf()).toEqual([]);
+});
+
+it('does not switch what a lending group decides about, and says of what its processor lacks why it does not take part', async () => {
+  tells({ ...PLAIN, kinds: [] });
+  await told(({ accelerated }) => !accelerated);
+  const accelerators = [{ kind: 'instructions' as const, server: agent.node }];
+  const body = { title: 'Offices', nfs: [{ chain_id, node_id: 'tunnel' }], accelerators };
+  const group = await server.api.call('createLendingGroup', { body });
+  expect(group.accelerators_now).toMatchObject([{ state: 'lacking' }]);
+  expect(group.members).toMatchObject([{ instance_id: ID, lacks: true }]);
+  await expect(accelerate()).rejects.toThrow(/: 409 .*Offices/);
+  await expect(release()).rejects.toThrow(/: 409 .*Offices/);
+  await server.api.call('deleteLendingGroup', { params: { id: group.id } });
+  agent.answers.set('release', PLAIN);
+  expect(await release()).toMatchObject({ accelerated: false });
 });

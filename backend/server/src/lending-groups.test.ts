@@ -71,12 +71,14 @@ it.each<[Partial<Record<keyof LendingGroupRequest, unknown>>, string]>([
   [{ chains: [] }, '/chains'],
   [{ chains: ['ch-none'] }, '/chains/0'],
   [{ nfs: [{ chain_id: 'ch-none', node_id: 'nf' }] }, '/nfs/0/chain_id'],
+  [{ nfs: [{ chain_id: '$chain', node_id: 'none' }], chains: [] }, '/nfs/0/node_id'],
+  [{ nfs: [{ chain_id: '$chain', node_id: 'nf' }], chains: [] }, '/nfs/0/node_id'],
   [{ accelerators: [] }, '/accelerators'],
   [{ accelerators: [{ kind: 'instructions', server: 'server-9' }] }, '/accelerators/0/server'],
   [{ accelerators: [1, 2].map(() => ({ kind: 'instructions', server: 'server-1' })) }, '/accelerators/1'],
   [{ strategy: 'best' }, '/strategy'],
 ])('%j is refused, and the field is named', async (changes, pointer) => {
-  const refused = await post(changes);
+  const refused = await post(JSON.parse(JSON.stringify(changes).replace('$chain', chain)));
   expect(refused.status).toBe(422);
   const { errors } = refused.body as { errors: { pointer: string }[] };
   expect(errors.map((each) => each.pointer)).toEqual([pointer]);

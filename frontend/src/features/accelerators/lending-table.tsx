@@ -9,6 +9,7 @@ import { durationText } from '../../shared/format/time.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 import { notifyError } from '../../shared/ui/notify.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -18,7 +19,7 @@ import { GROUP_STATES, lentText, strategyText } from './lending-words.js';
 /** What the settings of a group are, without what it does now. */
 export function requestOf(group: LendingGroup): LendingGroupRequest {
   const { id: _i, revision: _r, state: _s, accelerators_now: _a, members: _m, fairness: _f, ...rest } = group;
-  const { switch_ms: _w, switches: _n, overhead: _o, ...fields } = rest;
+  const { switch_ms: _w, switches: _n, overhead: _o, turns_dropped: _d, ...fields } = rest;
   return fields;
 }
 
@@ -41,7 +42,12 @@ const columnsOf = (may: boolean): readonly Column<LendingGroup>[] => [
     id: 'lent',
     title: 'Accelerators',
     value: ({ accelerators_now }) => accelerators_now.map(lentText).join(', '),
-    cell: ({ accelerators_now }) => accelerators_now.map((each) => <div key={each.accelerator}>{lentText(each)}</div>),
+    cell: ({ accelerators_now }) =>
+      accelerators_now.map((each) => (
+        <div key={each.accelerator}>
+          <LastKnown>{lentText(each)}</LastKnown>
+        </div>
+      )),
   },
   { id: 'vnfs', title: 'VNFs', number: true, value: ({ members }) => members.length },
   {
@@ -64,7 +70,7 @@ const columnsOf = (may: boolean): readonly Column<LendingGroup>[] => [
     hint: 'Jain’s index of the accelerator time of those that wanted one: 1 if all had the same',
     number: true,
     value: ({ fairness }) => fairness,
-    cell: ({ fairness }) => fairness?.toFixed(3) ?? '–',
+    cell: ({ fairness }) => <LastKnown word="">{fairness?.toFixed(3) ?? '–'}</LastKnown>,
   },
   {
     id: 'overhead',
@@ -76,12 +82,12 @@ const columnsOf = (may: boolean): readonly Column<LendingGroup>[] => [
       overhead === null ? (
         '–'
       ) : (
-        <>
+        <LastKnown word="">
           {quantityText('ms', switch_ms)}
           <span className={classes.small}>
             n = {switches}, {(overhead * 100).toFixed(2)} % of the time
           </span>
-        </>
+        </LastKnown>
       ),
   },
   {

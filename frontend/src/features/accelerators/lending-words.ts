@@ -28,6 +28,7 @@ const NOW: Record<LentNow['state'], string> = {
   releasing: 'being released by',
   unknown: 'not known, last with',
   away: 'server away',
+  lacking: 'its processor lacks what the VNFs there need',
 };
 
 /** `server-1/instructions: held by vpn.tunnel.0` */

@@ -5,6 +5,7 @@ import { render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { streamStore } from '../../shared/stream/stream.js';
 import LendingForm from './lending-form.js';
 import { LendingLanes } from './lending-lanes.js';
 import { figuresText, LentAccelerators } from './lent-accelerators.js';
@@ -116,6 +117,20 @@ describe('lent accelerators', () => {
       'Fairness is known once two VNFs wanted an accelerator; nothing was handed over yet.',
     );
   });
+});
+
+it('tell of the present as stale while the browser is cut off, and of turns that are not kept', async () => {
+  groups = [lendingGroupWith({ members: [lendingMember('vpn.tunnel.0')], fairness: 0.998, turns_dropped: 12 })];
+  const before = streamStore.getState();
+  streamStore.setState({ ...before, state: 'reconnecting', since_ms: Date.now() - 60_000 });
+  show(<LentAccelerators />);
+  const table = within(await screen.findByRole('table', { name: 'Lending groups' }));
+  expect(table.getByText('server-1/instructions: held by vpn.tunnel.0, stale')).toBeTruthy();
+  expect(table.getByText('0.998').className).toContain('muted');
+  const members = within(screen.getByRole('table', { name: 'VNFs of the group' }));
+  expect(members.getByText('in software, stale')).toBeTruthy();
+  expect(screen.getByText('12 earlier turns are no longer kept.')).toBeTruthy();
+  streamStore.setState(before);
 });
 
 describe('the lanes of holders', () => {

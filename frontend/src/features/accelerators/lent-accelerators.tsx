@@ -131,6 +131,11 @@ function Turns({ group }: { readonly group: LendingGroup }) {
           emulated={emulated}
         />
       </QueryBoundary>
+      {group.turns_dropped > 0 && (
+        <p className={classes.lentFigures}>
+          {group.turns_dropped} earlier {group.turns_dropped === 1 ? 'turn is' : 'turns are'} no longer kept.
+        </p>
+      )}
     </Panel>
   );
 }

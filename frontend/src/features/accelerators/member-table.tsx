@@ -4,8 +4,14 @@ import { durationText } from '../../shared/format/time.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
 
 type Member = LendingGroup['members'][number];
+
+function modeText({ accelerated, lacks }: Member): string {
+  if (lacks) return 'in software: its processor lacks what it needs';
+  return accelerated === null ? 'not known' : accelerated ? 'accelerated' : 'in software';
+}
 
 const COLUMNS: readonly Column<Member>[] = [
   {
@@ -21,7 +27,8 @@ const COLUMNS: readonly Column<Member>[] = [
   {
     id: 'mode',
     title: 'Runs',
-    value: ({ accelerated }) => (accelerated === null ? 'not known' : accelerated ? 'accelerated' : 'in software'),
+    value: modeText,
+    cell: (member) => <LastKnown>{modeText(member)}</LastKnown>,
   },
   {
     id: 'usage',
@@ -29,22 +36,28 @@ const COLUMNS: readonly Column<Member>[] = [
     hint: 'Share of its maximum that the thresholds are compared with; of an accelerated VNF, what software would use',
     number: true,
     value: ({ usage }) => usage,
-    cell: ({ usage }) => quantityText('share', usage),
+    cell: ({ usage }) => <LastKnown word="">{quantityText('share', usage)}</LastKnown>,
   },
   {
     id: 'cpu',
     title: 'CPU',
     number: true,
     value: ({ cpu_share }) => cpu_share,
-    cell: ({ cpu_share }) => quantityText('share', cpu_share),
+    cell: ({ cpu_share }) => <LastKnown word="">{quantityText('share', cpu_share)}</LastKnown>,
   },
-  { id: 'bps', title: 'Rate', number: true, value: ({ bps }) => bps, cell: ({ bps }) => quantityText('bps', bps) },
+  {
+    id: 'bps',
+    title: 'Rate',
+    number: true,
+    value: ({ bps }) => bps,
+    cell: ({ bps }) => <LastKnown word="">{quantityText('bps', bps)}</LastKnown>,
+  },
   {
     id: 'held',
     title: 'Held',
     number: true,
     value: ({ held_s }) => held_s,
-    cell: ({ held_s }) => durationText(held_s * 1000),
+    cell: ({ held_s }) => <LastKnown word="">{durationText(held_s * 1000)}</LastKnown>,
   },
   {
     id: 'waited',
@@ -52,7 +65,7 @@ const COLUMNS: readonly Column<Member>[] = [
     hint: 'Overloaded without an accelerator',
     number: true,
     value: ({ waited_s }) => waited_s,
-    cell: ({ waited_s }) => durationText(waited_s * 1000),
+    cell: ({ waited_s }) => <LastKnown word="">{durationText(waited_s * 1000)}</LastKnown>,
   },
 ];
 

@@ -90,6 +90,7 @@ export function lendingMember(
     cpu_limit: null,
     bps: 38_800_000,
     accelerated: false,
+    lacks: false,
     accelerator: null,
     time_s: 0,
     held_s: 0,
@@ -120,6 +121,7 @@ export function lendingGroupWith(change: Partial<LendingGroup> = {}): LendingGro
     switch_ms: null,
     switches: 0,
     overhead: null,
+    turns_dropped: 0,
     ...change,
   };
 }

@@ -54,10 +54,16 @@ export class ElementManagersService implements ElementManagers, OnModuleInit {
     this.listeners.push(listener);
   }
 
-  /** As the API asks for it. */
-  required(instanceId: string): ElementState {
+  /** Throws 404. */
+  instance(instanceId: string): Instance {
     const instance = this.find(instanceId);
     if (!instance) throw notFound('NF instance', instanceId);
+    return instance;
+  }
+
+  /** As the API asks for it. */
+  required(instanceId: string): ElementState {
+    const instance = this.instance(instanceId);
     const state = this.stateOf(instance);
     if (state) return state;
     if (!this.fleet.isConnected(instance.server))
@@ -71,8 +77,7 @@ export class ElementManagersService implements ElementManagers, OnModuleInit {
     accelerated: boolean,
     { by, signal }: { by?: string | undefined; signal?: AbortSignal | undefined },
   ): Promise<ElementState> {
-    const instance = this.find(instanceId);
-    if (!instance) throw notFound('NF instance', instanceId);
+    const instance = this.instance(instanceId);
     const { server, nf } = instance;
     const known = this.observed(instance);
     if (this.fleet.isConnected(server) && !known)

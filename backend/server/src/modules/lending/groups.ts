@@ -1,5 +1,12 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { acceleratorName, type EventDraft, type FieldError, Id, LendingGroupRequest } from '@orrery/contract';
+import {
+  acceleratorName,
+  type EventDraft,
+  type FieldError,
+  Id,
+  LendingGroupRequest,
+  type NfRef,
+} from '@orrery/contract';
 import { z } from 'zod';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
@@ -12,7 +19,7 @@ import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 const StoredGroup = LendingGroupRequest.safeExtend({ id: Id }).readonly();
 export type StoredGroup = z.infer<typeof StoredGroup>;
 
-const MAX_GROUPS = 64;
+export const MAX_GROUPS = 16;
 
 /** Settings of lending groups. */
 @Injectable()
@@ -94,6 +101,11 @@ export class LendingGroups implements OnModuleInit {
     batch.also((transaction) => this.events.appendIn(transaction, told(group, by, what)));
     return group;
   }
+}
+
+/** Whether it is one of the group's. */
+export function belongs({ chains, nfs }: StoredGroup, { chain_id, node_id }: NfRef): boolean {
+  return chains.includes(chain_id) || nfs.some((nf) => nf.chain_id === chain_id && nf.node_id === node_id);
 }
 
 /** What two groups may not both have. */

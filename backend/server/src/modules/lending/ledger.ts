@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type EventDraft, Id, LendingTurn, LendingWhy } from '@orrery/contract';
+import { type EventDraft, Id, LendingTurn, LendingWhy, MAX_ACCELERATORS } from '@orrery/contract';
 import type { LendingState, Loan } from '@orrery/planner';
 import { z } from 'zod';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
@@ -7,6 +7,7 @@ import type { DurableCollection } from '../../platform/durable-collection/durabl
 import { KEYS } from '../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { acceleratorResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
+import { MAX_GROUPS } from './groups.js';
 
 const Milliseconds = z.number().min(0);
 
@@ -40,15 +41,25 @@ const Ledger = z.strictObject({
   ),
   loans: z.array(StoredLoan),
   turns: z.int().min(0),
+  /** Turns that ended and are no longer kept. */
+  dropped: z.int().min(0),
 });
 /** What a group has lent, and what its VNFs have had. */
 export type Ledger = z.infer<typeof Ledger>;
 
-const MAX_LEDGERS = 256;
+/** Of groups, and of as many that were deleted and wait for what they have lent. */
+const MAX_LEDGERS = 2 * MAX_GROUPS;
 const KEEP_TURNS = 500;
-const MAX_TURNS = 8192;
+/** Every ledger has room for its turns, and for one of each accelerator that is lent. */
+const MAX_TURNS = MAX_LEDGERS * (KEEP_TURNS + MAX_ACCELERATORS);
 
-export const emptyLedger = (group_id: string): Ledger => ({ group_id, accounts: {}, loans: [], turns: 0 });
+export const emptyLedger = (group_id: string): Ledger => ({
+  group_id,
+  accounts: {},
+  loans: [],
+  turns: 0,
+  dropped: 0,
+});
 
 /** For the planner, which decides about loans that are held. */
 export function stateOf({ accounts, loans, turns }: Ledger, isSettled: (loan: StoredLoan) => boolean): LendingState {
@@ -89,7 +100,7 @@ export class LendingLedgers implements OnModuleInit {
       noun: 'ledger of a lending group',
       schema: Ledger,
       version: 2,
-      migrate: withoutNext,
+      migrate: ofVersion1,
       idOf: ({ group_id }) => group_id,
       bound: { most: MAX_LEDGERS, policy: 'refuse' },
     });
@@ -145,9 +156,10 @@ export class LendingLedgers implements OnModuleInit {
         const lease = { claim: 'lend', holder: group_id, purpose: 'lending group', by: 'lending' } as const;
         this.leases.acquireIn(batch, { ...lease, resources: begun });
       }
-      batch.put(this.ledgers, ledger);
       for (const turn of turns) batch.put(this.turns, turn);
-      this.dropOldTurns(batch, group_id, turns);
+      const dropped = this.dropOldTurns(batch, group_id, turns);
+      const before = this.ledgers.find(group_id)?.dropped ?? 0;
+      batch.put(this.ledgers, { ...ledger, dropped: before + dropped });
       batch.also((transaction) => {
         for (const event of events) this.events.appendIn(transaction, event);
       });
@@ -167,16 +179,18 @@ export class LendingLedgers implements OnModuleInit {
     this.ledgers.onChange(listener);
   }
 
-  private dropOldTurns(batch: Batch, groupId: string, written: readonly LendingTurn[]): void {
-    if (written.length === 0) return;
+  /** How many were dropped. */
+  private dropOldTurns(batch: Batch, groupId: string, written: readonly LendingTurn[]): number {
+    if (written.length === 0) return 0;
     const kept = this.turnsOf(groupId).filter(({ id }) => !written.some((turn) => turn.id === id));
-    for (const { id, to_ms } of kept.slice(KEEP_TURNS - written.length))
-      if (to_ms !== null) batch.remove(this.turns, id);
+    const old = kept.slice(KEEP_TURNS - written.length).filter(({ to_ms }) => to_ms !== null);
+    for (const { id } of old) batch.remove(this.turns, id);
+    return old.length;
   }
 }
 
-/** Loans of version 1 named who was next, without the reason. */
-function withoutNext(stored: unknown): unknown {
+/** Loans of version 1 named who was next, without the reason; dropped turns were not counted. */
+function ofVersion1(stored: unknown): unknown {
   const { loans, ...ledger } = stored as { loans: Record<string, unknown>[] };
-  return { ...ledger, loans: loans.map(({ next: _next, ...loan }) => loan) };
+  return { ...ledger, dropped: 0, loans: loans.map(({ next: _next, ...loan }) => loan) };
 }

@@ -226,10 +226,7 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const member = this.membersOf(desk, group, nowMs).find(({ id }) => id === vnf);
     const asking = member && asVnf(member, desk, nowMs);
     const settings = settingsOf(group);
-    return (
-      asking?.can.includes(accelerator) === true &&
-      LENDING_STRATEGIES[settings.strategy].wants(asking, settings)
-    );
+    return asking?.can.includes(accelerator) === true && LENDING_STRATEGIES[settings.strategy].wants(asking, settings);
   }
 
   private allBack(desk: Desk): Transfer[] {

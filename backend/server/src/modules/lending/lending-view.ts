@@ -1,5 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { acceleratorName, type LendingGroup, type LendingTurn, type LentNow } from '@orrery/contract';
+import {
+  acceleratorName,
+  type LendingGroup,
+  type LendingTurn,
+  type LentNow,
+  serverOfAccelerator,
+} from '@orrery/contract';
 import { jainIndex, switchOverhead } from '@orrery/planner';
 import { median } from '../../platform/median.js';
 import { LendingGroups, type StoredGroup } from './groups.js';
@@ -30,11 +36,12 @@ export class LendingView {
       ...group,
       revision: this.groups.revisionOf(group.id),
       state: this.stateOf(group, members),
-      accelerators_now: this.lentNow(group, ledger),
+      accelerators_now: this.lentNow(group, ledger, members),
       members: members.map((member) => described(member, ledger)),
       fairness: fairnessOf(members, ledger),
       switch_ms,
       switches: switches.length,
+      turns_dropped: this.ledgers.find(group.id)?.dropped ?? 0,
       overhead: switch_ms === null ? null : switchOverhead(switch_ms, group.slice_s * 1000),
     };
   }
@@ -46,14 +53,16 @@ export class LendingView {
   }
 
   /** Accelerators of the group, and those that are being taken back after they were taken out of it. */
-  private lentNow({ id, accelerators }: StoredGroup, { loans }: Ledger): LentNow[] {
+  private lentNow({ id, accelerators }: StoredGroup, { loans }: Ledger, members: readonly Member[]): LentNow[] {
     const desk = this.loop.deskOf(id);
     const names = new Set([...accelerators.map(acceleratorName), ...loans.map(({ accelerator }) => accelerator)]);
     return [...names].map((name) => {
       const loan = loans.find(({ accelerator }) => accelerator === name);
       if (!loan) {
-        const answers = this.members.answers(name);
-        return { accelerator: name, state: answers ? 'free' : 'away', holder: null, held_s: null };
+        const there = members.filter(({ server }) => server === serverOfAccelerator(name));
+        const isLacking = there.length > 0 && there.every(lacks);
+        const state = !this.members.answers(name) ? 'away' : isLacking ? 'lacking' : 'free';
+        return { accelerator: name, state, holder: null, held_s: null };
       }
       const isKnown = loan.state === 'held' ? this.members.isHeard(loan) : desk?.isBusy(name);
       return {
@@ -66,7 +75,13 @@ export class LendingView {
   }
 }
 
-function described({ id, nf, server, origin, usage, state }: Member, ledger: Ledger): LendingGroup['members'][number] {
+/** Whether it says that the processor of its server lacks what it needs. */
+function lacks({ state }: Member): boolean {
+  return state !== null && state.kinds.length === 0;
+}
+
+function described(member: Member, ledger: Ledger): LendingGroup['members'][number] {
+  const { id, nf, server, origin, usage, state } = member;
   const { time_ms = 0, held_ms = 0, waited_ms = 0 } = ledger.accounts[id] ?? {};
   const loan = ledger.loans.find((each) => each.vnf === id && each.state === 'held');
   return {
@@ -79,6 +94,7 @@ function described({ id, nf, server, origin, usage, state }: Member, ledger: Led
     cpu_limit: state?.cpu_limit ?? null,
     bps: state?.bps ?? null,
     accelerated: state?.accelerated ?? null,
+    lacks: lacks(member),
     accelerator: loan?.accelerator ?? null,
     time_s: time_ms / 1000,
     held_s: held_ms / 1000,

@@ -1,14 +1,26 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
+import { LENDERS } from '../../ports/lenders.js';
 import { LendingGroups } from './groups.js';
 import { LendingLedgers } from './ledger.js';
+import { LendingRights } from './lenders.js';
 import { LendingController } from './lending.controller.js';
 import { LendingLoop } from './lending-loop.js';
 import { LendingReferences } from './lending-references.js';
 import { LendingView } from './lending-view.js';
 import { LendingMembers } from './members.js';
 
+@Global()
 @Module({
   controllers: [LendingController],
-  providers: [LendingGroups, LendingLedgers, LendingMembers, LendingLoop, LendingReferences, LendingView],
+  providers: [
+    LendingGroups,
+    LendingLedgers,
+    LendingMembers,
+    LendingLoop,
+    LendingReferences,
+    LendingView,
+    { provide: LENDERS, useClass: LendingRights },
+  ],
+  exports: [LENDERS],
 })
 export class LendingModule {}

@@ -469,6 +469,21 @@ describe('whatever becomes of calls, agents and the server', () => {
   });
 });
 
+it('keeps the last 500 turns of a group, and counts the others', async () => {
+  const id = await bench.addGroup();
+  const turns = Array.from({ length: 501 }, (_, n) => ({
+    ...bench.turns(id)[0]!,
+    id: `lt-${n}`,
+    from_ms: n,
+    to_ms: n + 1,
+    ended: 'slice-over' as const,
+  }));
+  const ledger = bench.ledgers.find(id)!;
+  for (const some of [turns.slice(0, 400), turns.slice(400)]) await bench.ledgers.write({ ledger, turns: some });
+  expect(bench.turns(id)).toHaveLength(500);
+  expect(bench.view.describe(bench.groups.get(id)).turns_dropped).toBe(2);
+});
+
 it('two groups cannot have the same VNFs or accelerators', async () => {
   await bench.addGroup();
   const errors = bench.addGroup({ nfs: [{ chain_id: 'ch-1', node_id: 'tunnel' }], chains: [] });

@@ -13,7 +13,7 @@ import { unavailable } from '../../platform/problem.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { ELEMENT_MANAGERS, type ElementManagers } from '../../ports/element-managers.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
-import type { StoredGroup } from './groups.js';
+import { belongs, type StoredGroup } from './groups.js';
 import { SoftwareCost } from './software-cost.js';
 
 /** A VNF of a group. */
@@ -120,10 +120,6 @@ export class LendingMembers {
     if (usage === 'bps') return state.bps === null || max_bps === null ? null : state.bps / max_bps;
     return cores === null ? null : cores / (state.cpu_limit ?? 1);
   }
-}
-
-function belongs({ chains, nfs }: StoredGroup, { chain_id, node_id }: NfRef): boolean {
-  return chains.includes(chain_id) || nfs.some((nf) => nf.chain_id === chain_id && nf.node_id === node_id);
 }
 
 function canUse(state: ElementState | null, at: string, { kind, server }: LentAccelerator): boolean {

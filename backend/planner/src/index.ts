@@ -111,3 +111,20 @@ export type { Limits, LinearModel, Solution, Solver } from './solver/linear-mode
 export { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase, stepKindsOf } from './transition/phases.js';
 export { sameContent } from './transition/same-spec.js';
 export { lineageOf } from './transition/succession.js';
+// Upkeep of placements.
+export type { Move } from './upkeep/better-places.js';
+export {
+  compareWithBest,
+  type UpkeepComparison,
+  type UpkeepInput,
+} from './upkeep/compare.js';
+export {
+  decideUpkeep,
+  gainOf,
+  NO_UPKEEP_MEMORY,
+  type UpkeepDecision,
+  type UpkeepMemory,
+  type UpkeepRules,
+} from './upkeep/decide.js';
+export { hasDrifted } from './upkeep/drift.js';
+export type { MeasuredLoad } from './upkeep/measured-graph.js';

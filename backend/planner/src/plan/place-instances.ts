@@ -1,26 +1,16 @@
 import type { InstanceGraph, Plan, PlanOptions } from '@orrery/contract';
 import { improving, inTime } from '../budget.js';
-import { imageOf, programOf } from '../check/implementation.js';
-import { plannedChains } from '../check/planned-chains.js';
-import { askedInstances } from '../igraph/asked-split.js';
 import { type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js';
 import { boundPlacement, type PlacementBound } from '../placement/bound.js';
-import {
-  hostsOf,
-  movingTo,
-  outside,
-  placedGraph,
-  quickBound,
-  runningPlaces,
-  stagedHosts,
-} from '../placement/from-graph.js';
-import { type Hosts, type Place, type PlacementProblem, problemOf } from '../placement/problem.js';
+import { placedGraph, quickBound, runningPlaces } from '../placement/from-graph.js';
+import type { Place, PlacementProblem } from '../placement/problem.js';
 import { type Held, type History, placementReasons, stuckReason } from '../placement/reasons.js';
 import { PlacementState } from '../placement/state.js';
 import type { Recall } from '../recall.js';
 import type { PlacedInput } from '../slo/placed.js';
 import { predictSlos } from '../slo/predict.js';
 import { withFewHandovers } from './handover-cores.js';
+import { instanceProblem } from './instance-problem.js';
 import type { OfferedInput } from './offered.js';
 import { placeForObjectives } from './place-for-objectives.js';
 
@@ -53,25 +43,6 @@ const BESIDE: Readonly<Record<WorkNode['kind'], string>> = {
 };
 
 /**
- * Instances of an NF whose number was asked for stand on a core each: their load is more than its estimate, by which two of
- * them may fit on one.
- */
-function apartIn(graph: UnplacedGraph, chains: OfferedInput['chains']): (string | null)[] {
-  const byId = new Map(chains.map((chain) => [chain.chain_id, chain]));
-  return workNodes(graph).map((node) => {
-    if (node.kind !== 'nf') return null;
-    const asked = askedInstances(byId.get(node.chain_id)!, node.node_id) ?? 1;
-    return asked > 1 ? node.pgraph_node : null;
-  });
-}
-
-/** Where an instance that is split in steps stands, as long as it may be there: its flows in progress are. */
-function staying(host: Hosts | null, there: Hosts | null): Hosts | null {
-  const mayStay = there !== null && [...there.bins].every((bin) => host === null || host.bins.has(bin));
-  return mayStay ? there : host;
-}
-
-/**
  * Gives every node of the graph a core, so that latency objectives are met where they can be (E2 3.4.1 step 4).
  * Errors: `OutOfTime` when the time is over before every node has one.
  */
@@ -83,20 +54,9 @@ export function placeInstances(
   table: PlacementProblem['table'],
   recall: Recall,
 ): Placed {
-  const { chains, base, infrastructure, abilities = {}, budget } = input;
+  const { chains, base, infrastructure, budget } = input;
   const { bins } = about;
-  const programs = new Set(input.descriptors.filter((it) => programOf(it) !== null).map(({ id }) => id));
-  const images = new Set(input.descriptors.filter((it) => imageOf(it) !== null).map(({ id }) => id));
-  const able = hostsOf(graph, infrastructure, input, abilities, { programs, images }, plannedChains(chains));
-  const hosts = movingTo(outside(able, infrastructure, input.exclusions), graph, infrastructure, input.move ?? []);
-  const staged = stagedHosts(graph, base, infrastructure);
-  const problem = problemOf(
-    graph,
-    bins,
-    table,
-    hosts.map((host, item) => staying(host, staged[item] ?? null)),
-    apartIn(graph, chains),
-  );
+  const problem = instanceProblem(input, bins, graph, table);
   const pinned = runningPlaces(graph, base, infrastructure);
   const bounded = chains.some(({ definition }) => definition.slos.some(({ kind }) => kind === 'latency'));
   const missed = (places: readonly Place[]): number | null => {

@@ -1,4 +1,4 @@
-import { crossesServers, nfInstances, type Plan } from '@orrery/contract';
+import { nfInstances, type Plan } from '@orrery/contract';
 import { abandonedBy } from '../../accelerator/assignment.js';
 import { requireTime } from '../../budget.js';
 import { placedNodes } from '../../igraph/graph.js';
@@ -16,6 +16,7 @@ import { analyse, placementQuality } from '../analysis.js';
 import type { LoweredDraft } from '../draft.js';
 import { header } from '../header.js';
 import { plannedSplits } from '../planned-splits.js';
+import { trafficOf } from '../traffic.js';
 
 /** Analysis of the plan, and its steps from what runs now. */
 export function predictPlan(draft: LoweredDraft): Plan {
@@ -98,14 +99,12 @@ function costOf(
   exclusions: ReadonlyMap<string, string>,
 ): Plan['cost'] {
   const nodes = placedNodes(graph);
-  const inside = new Set(nodes.map(({ id }) => id));
-  const queues = new Set(nodes.flatMap(({ id, kind }) => (kind === 'queue' ? [id] : [])));
-  const between = graph.edges.filter(({ from, to }) => from !== null && !queues.has(from) && inside.has(to));
+  const { cross_bps, total_bps } = trafficOf(graph);
   const sum = (values: number[]) => values.reduce((a, b) => a + b, 0);
   return {
-    cross_traffic_bps: sum(between.filter(crossesServers).map(({ rate_bps }) => rate_bps)),
+    cross_traffic_bps: cross_bps,
     lower_bound_bps,
-    total_traffic_bps: sum(between.map(({ rate_bps }) => rate_bps)),
+    total_traffic_bps: total_bps,
     cores_used: sum(nodes.map(({ core_share }) => core_share)),
     cores_available: sum(servers.map(({ id, cores }) => (exclusions.has(id) ? 0 : cores))),
   };

@@ -1,0 +1,161 @@
+import { type InstanceGraph, isAtSwitch } from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
+import { chainsById } from '../check/chains-by-id.js';
+import { plannedChains } from '../check/planned-chains.js';
+import { placedNodes, type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js';
+import { place } from '../placement/place.js';
+import { binsOf, type Place, type PlacementProblem } from '../placement/problem.js';
+import { search } from '../placement/search.js';
+import { PlacementState } from '../placement/state.js';
+import { instanceProblem } from '../plan/instance-problem.js';
+import type { OfferedInput } from '../plan/offered.js';
+import { seededRandom } from '../random.js';
+import { costOf } from '../slo/instance-cost.js';
+import type { Clocks } from './measured-graph.js';
+
+/** A running instance, and the server on which it would be better placed. */
+export interface Move {
+  readonly instance: string;
+  readonly server: string;
+}
+
+/** Searches from where the last one ended, until one finds nothing: then what it found is kept when it runs. */
+const MOST_SEARCHES = 6;
+/** Traffic of the search that counts as none, as a part of what crosses. */
+const NEGLIGIBLE = 1e-6;
+
+/**
+ * Places for what runs by which less traffic of these loads crosses between servers, with as few moves as that takes and at most
+ * `most`; or the moves that were held so far, where those are as good. Empty: none are better. What no longer fits under these
+ * loads moves first. `graph`: as planned, `measured`: with the loads.
+ */
+export function betterPlaces(
+  input: OfferedInput,
+  graph: InstanceGraph,
+  measured: InstanceGraph,
+  hz: Clocks,
+  { most, held }: { readonly most: number; readonly held: readonly Move[] },
+): Move[] {
+  const unplaced = asWork(input, graph, measured, hz);
+  const bins = binsOf(input.infrastructure);
+  const index = new Map(bins.map(({ id }, bin) => [id, bin]));
+  const running = new Map(placedNodes(graph).map((node) => [node.id, node]));
+  const work = workNodes(unplaced);
+  const pinned = work.map(({ id }): Place | null => {
+    const { server, core } = running.get(id)!;
+    const bin = index.get(server);
+    return bin === undefined ? null : { bin, core };
+  });
+  const problem = withScheduledHeld(
+    instanceProblem(input, bins, unplaced, NO_TABLE),
+    work,
+    pinned,
+    plannedChains(input.chains),
+  );
+  const { budget } = input;
+  const seed = input.options?.seed ?? 1;
+  const first = place(problem, { strategy: 'e2', seed, budget, pinned });
+  if (!first.feasible || pinned.includes(null)) return [];
+  const start = PlacementState.of(problem, pinned, first.places);
+  const state = PlacementState.of(problem, pinned, first.places);
+  const movable = [...work.keys()].filter((item) => (problem.items[item]!.hosts?.bins.size ?? bins.length) > 1);
+  for (let i = 0; i < MOST_SEARCHES; i++) {
+    const before = state.cut;
+    search(state, movable, budget, seededRandom(seed));
+    if (state.cut >= before * (1 - NEGLIGIBLE)) break;
+  }
+  if (!withFewMoves(state, pinned, most)) return [];
+  const margin = NEGLIGIBLE * Math.max(start.cut, 1);
+  if (first.displaced.length === 0 && state.cut >= start.cut - margin) return [];
+  const alternative = held.length <= most ? placesOf(held, work, start, index) : null;
+  const chosen = alternative && alternative.cut <= state.cut + margin ? alternative : state;
+  return work.flatMap(({ id }, item) => {
+    const bin = chosen.bin[item]!;
+    return bin === pinned[item]!.bin ? [] : [{ instance: id, server: bins[bin]!.id }];
+  });
+}
+
+/** What a plan needs of switch tables, only it knows. */
+const NO_TABLE = { fixed: 0, available: Number.MAX_SAFE_INTEGER, where: '' };
+
+/** What runs, as something to place: it needs what was planned for it, or what it takes, if that is more. */
+function asWork(
+  { chains, descriptors, infrastructure }: OfferedInput,
+  graph: InstanceGraph,
+  measured: InstanceGraph,
+  hz: Clocks,
+): UnplacedGraph {
+  const catalogue = indexDescriptors(descriptors);
+  const definitions = chainsById(chains);
+  const now = new Map(placedNodes(measured).map((node) => [node.id, node]));
+  const nodes = graph.nodes.flatMap((node): UnplacedGraph['nodes'][number][] => {
+    if (node.kind === 'exit') return [node];
+    if (node.kind === 'queue') return [];
+    const { server, core: _core, core_share, ...named } = node;
+    const share = Math.max(core_share, now.get(node.id)!.core_share);
+    const definition = definitions.get(node.chain_id)?.definition;
+    const descriptor = node.kind === 'nf' ? catalogue.get(node.nf) : undefined;
+    const memory_bytes =
+      node.kind === 'nf' && definition && descriptor && !isAtSwitch(node)
+        ? costOf(node, descriptor, infrastructure, definition).memory_bytes
+        : 0;
+    const cycles_per_second = share * (hz.get(server) ?? 0);
+    return [
+      { ...named, load_bps: now.get(node.id)!.load_bps, load_pps: 0, cycles_per_second, memory_bytes } as WorkNode,
+    ];
+  });
+  const known = new Set(nodes.map(({ id }) => id));
+  const edges = measured.edges.filter(({ from, to }) => known.has(to) && (from === null || known.has(from)));
+  return { nodes, edges };
+}
+
+/** Tasks of a planned schedule stay together where they are. */
+function withScheduledHeld(
+  problem: PlacementProblem,
+  work: readonly WorkNode[],
+  pinned: readonly (Place | null)[],
+  scheduled: ReadonlySet<string>,
+): PlacementProblem {
+  if (scheduled.size === 0) return problem;
+  const items = problem.items.map((item, i) => {
+    const pin = pinned[i];
+    if (!pin || !scheduled.has(work[i]!.chain_id)) return item;
+    return { ...item, hosts: { bins: new Set([pin.bin]), lack: 'the other tasks of its schedule' } };
+  });
+  return { ...problem, items };
+}
+
+/**
+ * Takes back moves that save nothing, then those that save least until no more than `most` are left. False: so few would not do.
+ */
+function withFewMoves(state: PlacementState, pinned: readonly (Place | null)[], most: number): boolean {
+  const moved = () => [...pinned.keys()].filter((item) => state.bin[item] !== pinned[item]!.bin);
+  const cost = (item: number) => state.cutIf(item, pinned[item]!.bin) - state.cut;
+  for (let left = moved(); left.length > 0; left = moved()) {
+    const isOver = left.length > most;
+    const negligible = NEGLIGIBLE * Math.max(state.cut, 1);
+    const back = left
+      .toSorted((a, b) => cost(a) - cost(b) || a - b)
+      .filter((item) => isOver || cost(item) <= negligible)
+      .find((item) => state.tryMove(item, pinned[item]!.bin));
+    if (back === undefined) return !isOver;
+  }
+  return true;
+}
+
+/** The state with these moves; null: they are none, no longer apply, or do not fit. */
+function placesOf(
+  moves: readonly Move[],
+  work: readonly WorkNode[],
+  start: PlacementState,
+  bins: ReadonlyMap<string, number>,
+): PlacementState | null {
+  if (moves.length === 0) return null;
+  const items = new Map(work.map(({ id }, item) => [id, item]));
+  for (const { instance, server } of moves) {
+    const [item, bin] = [items.get(instance), bins.get(server)];
+    if (item === undefined || bin === undefined) return null;
+    if (start.bin[item] !== bin && !start.tryMove(item, bin)) return null;
+  }
+  return start;
+}

@@ -1,0 +1,203 @@
+import { nfInstances, type Plan } from '@orrery/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PlanInput } from '../plan/input.js';
+import { makePlan } from '../plan/make-plan.js';
+import { ofOwnPort } from '../testing/chains.js';
+import { CATALOGUE } from '../testing/descriptors.js';
+import { rack } from '../testing/infrastructure.js';
+import { type BetterPlan, compareWithBest, type UpkeepComparison } from './compare.js';
+import { decideUpkeep, NO_UPKEEP_MEMORY, type UpkeepRules } from './decide.js';
+import type { MeasuredLoad } from './measured-graph.js';
+
+const RATE_BPS = 2e9;
+const RULES: UpkeepRules = { min_gain_percent: 10, min_gain_bps: 1e6, hold_s: 0 };
+
+const inputOf = (chains: number, servers: number, cores: number): Omit<PlanInput, 'base'> => ({
+  id: 'plan',
+  created_ms: 0,
+  chains: Array.from({ length: chains }, (_, i) => ofOwnPort(i, RATE_BPS)),
+  descriptors: CATALOGUE,
+  infrastructure: rack({ servers, cores }),
+  infrastructure_revision: 2,
+  budget: { steps: 20 },
+});
+
+/** Placed without regard to traffic, for an infrastructure that has changed since. */
+function scattered(input: Omit<PlanInput, 'base'>, seed: number): Plan | null {
+  const options = { strategy: 'random', seed } as const;
+  const plan = makePlan({ ...input, options, infrastructure_revision: 1, base: null });
+  return plan.feasible ? plan : null;
+}
+
+/** Each chain at a multiple of its planned rate, and each packet at a multiple of its planned cost. */
+function loadsOf({ graph }: Plan, rates: readonly number[], cost = 1): MeasuredLoad[] {
+  return nfInstances(graph).map(({ id, chain_id, load_bps, core_share }) => {
+    const rate = rates[Number(chain_id.slice(2))]!;
+    return { instance: id, bps: load_bps * rate, core_share: core_share * rate * cost };
+  });
+}
+
+const compared = (input: Omit<PlanInput, 'base'>, base: Plan, loads: MeasuredLoad[], max_moved = 99) =>
+  compareWithBest({ input: { ...input, base }, loads, max_moved, held: [] });
+const verdictOf = (comparison: UpkeepComparison) => decideUpkeep(RULES, comparison, NO_UPKEEP_MEMORY, 0);
+
+/** By the definition: what leaves an instance for one on another server, at the rate of its chain. */
+function crossing({ graph }: Plan, rates: readonly number[]): number {
+  const server = new Map(nfInstances(graph).map((it) => [it.id, it.server]));
+  return graph.edges.reduce((sum, { from, to, chain_id, rate_bps }) => {
+    const [a, b] = [from === null ? undefined : server.get(from), server.get(to)];
+    return a && b && a !== b ? sum + rate_bps * rates[Number(chain_id.slice(2))]! : sum;
+  }, 0);
+}
+
+const sites = fc.record({
+  chains: fc.integer({ min: 2, max: 4 }),
+  servers: fc.integer({ min: 2, max: 4 }),
+  cores: fc.integer({ min: 1, max: 3 }),
+  seed: fc.integer({ min: 1, max: 50 }),
+});
+const rates = fc.array(fc.constantFrom(0, 0.2, 0.5, 1, 1.05, 1.5), { minLength: 5, maxLength: 5 });
+
+describe('upkeep of placements', () => {
+  it('keeps what was placed at once and measures as planned', () => {
+    let seen = 0;
+    fc.assert(
+      fc.property(sites, fc.double({ min: 0.95, max: 1.05, noNaN: true }), ({ chains, servers, cores }, noise) => {
+        const input = inputOf(chains, servers, cores);
+        const base = makePlan({ ...input, options: { strategy: 'random' }, base: null });
+        if (!base.feasible) return;
+        seen++;
+        expect(verdictOf(compared(input, base, loadsOf(base, Array(5).fill(noise)))).verdict).toBe('keep');
+      }),
+      { numRuns: 12 },
+    );
+    expect(seen).toBeGreaterThan(3);
+  });
+
+  it('advises what is better by what is measured, and keeps it once it runs', () => {
+    const seen = { advised: 0, kept: 0 };
+    fc.assert(
+      fc.property(sites, rates, ({ chains, servers, cores, seed }, measured) => {
+        const input = inputOf(chains, servers, cores);
+        const base = scattered(input, seed);
+        if (!base) return;
+        const found = compared(input, base, loadsOf(base, measured));
+        expect(found.before.cross_traffic_bps).toBeCloseTo(crossing(base, measured), -1);
+        const { verdict, gain } = verdictOf(found);
+        if (verdict === 'keep') {
+          seen.kept++;
+          return;
+        }
+        seen.advised++;
+        const { plan, after, moves, moved } = found.better!;
+        expect(plan.feasible).toBe(true);
+        expect(after.cross_traffic_bps).toBeCloseTo(crossing(plan, measured), -1);
+        expect(moved.map(({ instance, to }) => ({ instance, server: to }))).toEqual(expect.arrayContaining([...moves]));
+        const [first] = [gain!.objectives, gain!.overloaded_cores, gain!.cross_traffic_bps].filter((it) => it !== 0);
+        expect(first).toBeGreaterThan(0);
+        const again = compared({ ...input, id: 'again' }, plan, loadsOf(plan, measured));
+        expect(verdictOf(again).verdict).toBe('keep');
+      }),
+      { numRuns: 20 },
+    );
+    expect(seen.advised).toBeGreaterThan(5);
+    expect(seen.kept).toBeGreaterThan(1);
+  });
+
+  it('moves no more than it may, and holds on to moves that are as good', () => {
+    let seen = 0;
+    fc.assert(
+      fc.property(sites, rates, fc.integer({ min: 1, max: 3 }), ({ chains, servers, cores, seed }, measured, most) => {
+        const input = inputOf(chains, servers, cores);
+        const base = scattered(input, seed);
+        if (!base) return;
+        const loads = loadsOf(base, measured);
+        const { better } = compared(input, base, loads, most);
+        if (!better) return;
+        seen++;
+        expect(better.moved.length).toBeLessThanOrEqual(most);
+        const held = compareWithBest({ input: { ...input, base }, loads, max_moved: most, held: better.moves });
+        expect(held.better?.moves).toEqual(better.moves);
+      }),
+      { numRuns: 12 },
+    );
+    expect(seen).toBeGreaterThan(3);
+  });
+});
+
+const figures = (cross_traffic_bps: number, missed: string[] = [], overloaded: string[] = []) => ({
+  cross_traffic_bps,
+  total_traffic_bps: 1e9,
+  cores: 1,
+  overloaded,
+  missed,
+});
+
+describe('the verdict', () => {
+  const decide = (
+    before: ReturnType<typeof figures>,
+    after: ReturnType<typeof figures> | null,
+    memory = NO_UPKEEP_MEMORY,
+    nowMs = 0,
+    hold_s = 60,
+  ) =>
+    decideUpkeep(
+      { ...RULES, hold_s },
+      { why: 'nothing', before, better: after && ({ after } as Partial<BetterPlan> as BetterPlan) },
+      memory,
+      nowMs,
+    );
+
+  it('never changes twice within the hold time, and not for a gain that comes and goes', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ waitMs: fc.integer({ min: 1, max: 50_000 }), other: fc.boolean() }), {
+          minLength: 1,
+          maxLength: 60,
+        }),
+        (looks) => {
+          let [nowMs, at, memory] = [0, 'a', NO_UPKEEP_MEMORY];
+          const applied: number[] = [];
+          /** Since when the other of the two placements has been better at each look. */
+          let since: number | null = null;
+          for (const { waitMs, other } of looks) {
+            nowMs += waitMs;
+            const best = other ? 'b' : 'a';
+            if (best === at) since = null;
+            else since ??= nowMs;
+            const decision = decide(figures(1e8), best === at ? null : figures(5e7), memory, nowMs);
+            memory = decision.memory;
+            if (decision.verdict !== 'advise') continue;
+            expect(nowMs - since!).toBeGreaterThanOrEqual(60_000);
+            expect(nowMs - (applied.at(-1) ?? Number.NEGATIVE_INFINITY)).toBeGreaterThanOrEqual(60_000);
+            applied.push(nowMs);
+            [at, since] = [best, null];
+            memory = NO_UPKEEP_MEMORY;
+          }
+        },
+      ),
+    );
+  });
+
+  it('puts objectives first, then cores, then traffic by both limits', () => {
+    const verdict = (...given: Parameters<typeof decide>) => decide(given[0], given[1], NO_UPKEEP_MEMORY, 0, 0);
+    expect(verdict(figures(1e8, ['a/x']), figures(2e8))).toMatchObject({ verdict: 'advise', gain: { objectives: 1 } });
+    expect(verdict(figures(1e8), figures(0, ['a/x'])).verdict).toBe('keep');
+    expect(verdict(figures(1e8, ['a/x']), figures(0, ['b/x'])).verdict).toBe('keep');
+    expect(verdict(figures(1e8, [], ['s/0']), figures(2e8)).verdict).toBe('advise');
+    expect(verdict(figures(1e8), figures(0, [], ['s/0'])).verdict).toBe('keep');
+    expect(verdict(figures(1e8), figures(0.95e8)).verdict).toBe('keep');
+    expect(verdict(figures(1e6), figures(0.5e6)).verdict).toBe('keep');
+    expect(verdict(figures(1e8), figures(0.9e8))).toMatchObject({
+      verdict: 'advise',
+      gain: { cross_traffic_bps: 1e7, cross_traffic_percent: 10 },
+    });
+  });
+
+  it('tells when it has to be looked at again', () => {
+    const first = decide(figures(1e8), figures(0), NO_UPKEEP_MEMORY, 1000);
+    expect(first).toMatchObject({ verdict: 'keep', dueMs: 61_000 });
+    expect(decide(figures(1e8), figures(0), first.memory, 61_000).verdict).toBe('advise');
+  });
+});

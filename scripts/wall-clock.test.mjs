@@ -34,6 +34,8 @@ const STORED = {
   [`${SERVER}/modules/slos/budget/seconds-history.ts`]: 'buckets of a stored history',
   [`${SERVER}/modules/slos/ledger/history-view.ts`]: 'a query for a stored history',
   [`${SERVER}/modules/system/presence.ts`]: 'how long no server ran',
+  [`${SERVER}/modules/upkeep/loads.ts`]: 'a query for stored samples',
+  [`${SERVER}/modules/upkeep/records.ts`]: 'an advice is dismissed over restarts',
   [`${SERVER}/platform/control-loop/control-loop.ts`]: 'when a loop runs next, for display',
   [`${AGENT}/drivers/application/application-driver.ts`]: 'the rest of a run that outlives the agent',
   [`${AGENT}/drivers/board/modules/elephant-detector.ts`]: 'when a flow was last seen, for display',

@@ -14,6 +14,7 @@ import { SCENARIO_ROUTES } from './api-scenarios.js';
 import { SERVICE_REQUEST_ROUTES } from './api-service-requests.js';
 import { SLO_ROUTES } from './api-slos.js';
 import { SWITCH_ROUTES } from './api-switches.js';
+import { UPKEEP_ROUTES } from './api-upkeep.js';
 import { WEBHOOK_ROUTES } from './api-webhooks.js';
 import { Chain, ChainDefinition, ChainVersion, PublishRequest } from './chain.js';
 import { Id, Name, StreamId } from './common.js';
@@ -267,6 +268,7 @@ export const ROUTES = defineRoutes({
   ...SERVICE_REQUEST_ROUTES,
   ...SLO_ROUTES,
   ...HEALING_ROUTES,
+  ...UPKEEP_ROUTES,
   ...SWITCH_ROUTES,
   ...P4_PROGRAM_ROUTES,
   ...DEPLOYMENT_ROUTES,

@@ -86,4 +86,5 @@ export * from './switch-spec.js';
 export * from './switch-state.js';
 export * from './telemetry.js';
 export * from './twin-api.js';
+export * from './upkeep.js';
 export * from './webhooks.js';

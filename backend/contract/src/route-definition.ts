@@ -39,7 +39,7 @@ export interface RouteDefinition {
   readonly response?: z.ZodType;
   readonly response_type?: 'text/event-stream' | 'application/json';
   /** Problem statuses beyond those that follow from the rest of the definition (`problemStatuses`). */
-  readonly problems?: readonly (404 | 409 | 422 | 429 | 502)[];
+  readonly problems?: readonly (404 | 409 | 422 | 428 | 429 | 502)[];
   /** Asks twind: 409 if there is no twin, 502 if it does not answer. */
   readonly twin?: boolean;
   /** The response has `Location`. */

@@ -114,7 +114,10 @@ export { lineageOf } from './transition/succession.js';
 // Upkeep of placements.
 export type { Move } from './upkeep/better-places.js';
 export {
+  type BetterPlan,
   compareWithBest,
+  type Moved,
+  movedBy,
   type UpkeepComparison,
   type UpkeepInput,
 } from './upkeep/compare.js';
@@ -123,8 +126,9 @@ export {
   gainOf,
   NO_UPKEEP_MEMORY,
   type UpkeepDecision,
+  type UpkeepGain,
   type UpkeepMemory,
   type UpkeepRules,
 } from './upkeep/decide.js';
-export { hasDrifted } from './upkeep/drift.js';
+export { driftsOf, hasDrifted, type NfDrift } from './upkeep/drift.js';
 export type { MeasuredLoad } from './upkeep/measured-graph.js';

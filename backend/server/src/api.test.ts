@@ -294,9 +294,16 @@ describe('chains', () => {
       putNfDescriptor: { params: { id: legacy.id }, body: { ...legacy, version: '1.0.1' } },
     } as const;
     // Those of boards need one: reconfiguration-preconditions.test.ts; a split: flow-splits.test.ts; P4 entries: p4-programs.test.ts;
-    // lending groups: lending-groups.test.ts; the policy of healing: healing.test.ts.
+    // lending groups: lending-groups.test.ts; the policy of healing: healing.test.ts; of upkeep: upkeep.test.ts.
     const ofBoards = ['putReconfigurationPolicy', 'reserveSlot'];
-    const elsewhere = [...ofBoards, 'putSplit', 'putP4Entries', 'putLendingGroup', 'putHealingPolicy'];
+    const elsewhere = [
+      ...ofBoards,
+      'putSplit',
+      'putP4Entries',
+      'putLendingGroup',
+      'putHealingPolicy',
+      'putUpkeepPolicy',
+    ];
     const all = Object.entries<RouteDefinition>(ROUTES).filter(([, { method }]) => method === 'PUT');
     expect([...Object.keys(puts), ...elsewhere].sort()).toEqual(all.map(([name]) => name).sort());
     for (const [name, options] of Object.entries(puts)) {

@@ -31,6 +31,7 @@ import { SplitHandoverModule } from './modules/split-handover/split-handover.mod
 import { StreamModule } from './modules/stream/stream.module.js';
 import { SystemModule } from './modules/system/system.module.js';
 import { TwinModule } from './modules/twin/twin.module.js';
+import { UpkeepModule } from './modules/upkeep/upkeep.module.js';
 import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import { AuthGuard } from './platform/auth.guard.js';
 import { IdempotencyInterceptor } from './platform/idempotency.interceptor.js';
@@ -74,6 +75,7 @@ export function appModule(parts: PlatformParts): DynamicModule {
       ScenariosModule,
       SplitHandoverModule,
       StreamModule,
+      UpkeepModule,
       ShellsModule,
       WebhooksModule,
       SystemModule,

@@ -24,6 +24,7 @@ import { SLO_EVENTS } from './slo.js';
 import { SPLIT_EVENTS } from './split.js';
 import { SWITCH_AGENT_EVENTS } from './switch.js';
 import { TWIN_CONTROL_EVENTS, TWIN_EVENTS } from './twin.js';
+import { UPKEEP_EVENTS } from './upkeep.js';
 import { WEBHOOK_EVENTS } from './webhook.js';
 
 const FROM_AGENTS = {
@@ -57,6 +58,7 @@ export const EVENTS = {
   ...SERVER_EVENTS,
   ...SERVICE_REQUEST_EVENTS,
   ...SESSION_EVENTS,
+  ...UPKEEP_EVENTS,
   ...SHELL_EVENTS,
   ...WEBHOOK_EVENTS,
   ...FROM_AGENTS,

@@ -88,7 +88,8 @@ function isOutdated({ infrastructure_revision, exclusions }: ReturnType<typeof o
   return isPieced || isOther || revision !== base.infrastructure_revision;
 }
 
-function movedBy(base: Plan, plan: Plan): Moved[] {
+/** The NF instances that another plan moves. */
+export function movedBy(base: Plan, plan: Plan): Moved[] {
   const name = ({ pgraph_node, id }: { readonly pgraph_node: string; readonly id: string }) =>
     `${pgraph_node} ${lineageOf(id)}`;
   const before = new Map(nfInstances(base.graph).map((it) => [name(it), it]));

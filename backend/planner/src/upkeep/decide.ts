@@ -1,4 +1,4 @@
-import type { UpkeepComparison } from './compare.js';
+import type { BetterPlan, UpkeepComparison } from './compare.js';
 import type { PlacementFigures } from './figures.js';
 
 export interface UpkeepRules {
@@ -29,6 +29,8 @@ export interface UpkeepMemory {
 
 export const NO_UPKEEP_MEMORY: UpkeepMemory = { betterSinceMs: null };
 
+type Judged = Pick<UpkeepComparison, 'before' | 'why'> & { readonly better: Pick<BetterPlan, 'after'> | null };
+
 export interface UpkeepDecision {
   readonly verdict: 'keep' | 'advise';
   readonly why: string;
@@ -57,7 +59,7 @@ export function gainOf(before: PlacementFigures, after: PlacementFigures): Upkee
  */
 export function decideUpkeep(
   rules: UpkeepRules,
-  { better, before, why }: Pick<UpkeepComparison, 'better' | 'before' | 'why'>,
+  { better, before, why }: Judged,
   memory: UpkeepMemory,
   nowMs: number,
 ): UpkeepDecision {

@@ -77,6 +77,9 @@ export const KEYS = {
   chainsNotKept: `${project}:chains-not-kept`,
   healingPolicy: `${project}:healing-policy`,
   healingAccounted: `${project}:healing-accounted`,
+  /** durable collections of the one policy of upkeep and of its advice (upkeep/records.ts). */
+  upkeepPolicy: `${project}:upkeep-policy`,
+  placementAdvice: `${project}:placement-advice`,
   /** string: the Calibration in use. */
   calibration: `${project}:calibration`,
   /** durable collections of service pools and of the requests that use them (service-requests/stored.ts). */

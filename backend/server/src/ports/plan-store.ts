@@ -1,6 +1,25 @@
 import type { DriverChange, Plan, PlanRequest } from '@orrery/contract';
+import type { BetterPlan, MeasuredLoad, Move, UpkeepComparison } from '@orrery/planner';
 
 export const PLANS = Symbol('PlanStore');
+
+export interface CompareLimits {
+  readonly loads: readonly MeasuredLoad[];
+  readonly max_moved: number;
+  /** Moves that were found before and are kept where nothing else is better. */
+  readonly held: readonly Move[];
+}
+
+/** What runs under the loads that are measured, beside the best plan that was found for them. */
+export interface PlacementComparison extends Omit<UpkeepComparison, 'better'> {
+  readonly better:
+    | (Omit<BetterPlan, 'plan'> & {
+        /** Instances whose flow state goes with them, and NFs of which it is lost. */
+        readonly states_moved: number;
+        readonly states_lost: number;
+      })
+    | null;
+}
 
 export interface PlanStore {
   /** Throws 404. */
@@ -14,6 +33,8 @@ export interface PlanStore {
    * will have changed of the drivers of switches by then.
    */
   make(request: PlanRequest, base: Plan | null, coming?: readonly DriverChange[]): Promise<Plan>;
+  /** Compares what runs by `base`, in the thread that plans; stores nothing. */
+  compare(limits: CompareLimits, base: Plan, coming?: readonly DriverChange[]): Promise<PlacementComparison>;
   /** Why the NFs of its chains are, or may be, described otherwise than in the plan, as a sentence; null: they are not. */
   outdatedBy(plan: Plan): string | null;
 }

@@ -45,6 +45,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   elephant: [],
   server: ['health'],
   session: [],
+  upkeep: ['placement-advice'],
   shell: [],
   webhook: ['webhooks'],
   split: ['deployments'],

@@ -1,6 +1,7 @@
-import { BadProblem, Memo, makePlan, OutOfTime } from '@orrery/planner';
+import { BadProblem, compareWithBest, Memo, makePlan, OutOfTime, type PlanInput } from '@orrery/planner';
 import { serveJobs } from '../../platform/worker-thread/serve-jobs.js';
 import { KeptValues, NotKept } from '../../platform/worker-thread/shared-values.js';
+import type { CompareLimits, PlacementComparison } from '../../ports/plan-store.js';
 import { receivedInput, type SentInput } from './plan-job.js';
 
 export interface PlanJob {
@@ -11,11 +12,14 @@ export interface PlanJob {
   readonly late_ms: number;
   /** After this time there is no plan. */
   readonly limit_ms: number;
+  /** What runs is compared with the best plan; absent: the input is planned. */
+  readonly compare?: CompareLimits;
 }
 
 /** The plan as JSON, or why there is none. */
 export type PlanJobResult =
   | { readonly plan: string }
+  | { readonly comparison: PlacementComparison }
   /** The field that makes planning impossible. */
   | { readonly field: string; readonly detail: string }
   | { readonly failed: 'out-of-time' }
@@ -27,12 +31,13 @@ const MOST_REMEMBERED = 5000;
 const memo = new Memo(MOST_REMEMBERED);
 const kept = new KeptValues();
 
-serveJobs(({ input, search_steps, late_ms, limit_ms }: PlanJob): PlanJobResult => {
+serveJobs(({ input, search_steps, late_ms, limit_ms, compare }: PlanJob): PlanJobResult => {
   const started = performance.now();
   const after = (ms: number) => () => performance.now() - started > ms;
   const budget = { steps: search_steps, late: after(late_ms), expired: after(limit_ms) };
   try {
-    return { plan: JSON.stringify(makePlan({ ...receivedInput(input, kept), budget, memo })) };
+    const planned = { ...receivedInput(input, kept), budget, memo };
+    return compare ? { comparison: compared(planned, compare) } : { plan: JSON.stringify(makePlan(planned)) };
   } catch (error) {
     if (error instanceof NotKept) return { failed: 'not-kept' };
     if (error instanceof OutOfTime) return { failed: 'out-of-time' };
@@ -40,3 +45,12 @@ serveJobs(({ input, search_steps, late_ms, limit_ms }: PlanJob): PlanJobResult =
     return { field: error.field, detail: error.detail };
   }
 });
+
+/** The better plan itself stays in the thread: it is made anew where it is to be shown. */
+function compared(input: PlanInput, { loads, max_moved, held }: CompareLimits): PlacementComparison {
+  const { better, ...found } = compareWithBest({ input, loads, max_moved, held });
+  if (!better) return { ...found, better };
+  const { plan, ...rest } = better;
+  const states_lost = plan.problems.filter(({ code }) => code === 'flow-state-lost').length;
+  return { ...found, better: { ...rest, states_moved: plan.migrations.length, states_lost } };
+}

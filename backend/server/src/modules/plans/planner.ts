@@ -4,6 +4,7 @@ import { LOG, type Log } from '../../platform/log.js';
 import { invalid, ProblemError, unavailable } from '../../platform/problem.js';
 import { SharedValues } from '../../platform/worker-thread/shared-values.js';
 import { ThreadFailure, WorkerThread } from '../../platform/worker-thread/worker-thread.js';
+import type { CompareLimits, PlacementComparison } from '../../ports/plan-store.js';
 import { type Planned, sentInput } from './plan-job.js';
 import type { PlanJob, PlanJobResult } from './plan-thread.js';
 import { threadFile } from './thread-file.js';
@@ -46,18 +47,22 @@ export class Planner implements OnApplicationShutdown {
   async plan(input: Planned, time_limit_s = TIME_LIMIT_S): Promise<MadePlan> {
     const answer = await this.answerTo(input, time_limit_s);
     if ('plan' in answer) return { plan: JSON.parse(answer.plan) as Plan, text: answer.plan };
-    if ('field' in answer) throw invalid([{ pointer: answer.field, detail: answer.detail, code: 'cannot-be-planned' }]);
-    if (answer.failed === 'not-kept') throw unavailable('The planner was started anew; try again.');
-    const detail = `${time_limit_s} s did not suffice to make the plan; raise the time limit, at most to ${MOST_TIME_LIMIT_S} s`;
-    throw invalid([{ pointer: '/time_limit_s', detail, code: 'out-of-time' }]);
+    return refused(answer, time_limit_s);
+  }
+
+  /** Throws as `plan`. */
+  async compare(input: Planned, compare: CompareLimits): Promise<PlacementComparison> {
+    const answer = await this.answerTo(input, TIME_LIMIT_S, compare);
+    return 'comparison' in answer ? answer.comparison : refused(answer, TIME_LIMIT_S);
   }
 
   /** A thread that was started anew is told everything again. */
-  private async answerTo(input: Planned, time_limit_s: number): Promise<PlanJobResult> {
+  private async answerTo(input: Planned, time_limit_s: number, compare?: CompareLimits): Promise<PlanJobResult> {
     const limit_ms = 1000 * time_limit_s;
     const late_ms = Math.min(LATE_MS, limit_ms / 2);
     const run = () => {
-      const job = { input: sentInput(input, this.shared), search_steps: SEARCH_STEPS, late_ms, limit_ms };
+      const limits = { search_steps: SEARCH_STEPS, late_ms, limit_ms };
+      const job = { input: sentInput(input, this.shared), ...limits, ...(compare ? { compare } : {}) };
       return this.thread.run(job, HARD_LIMIT_MS).catch((error) => this.refuse(error, input.id));
     };
     const answer = await run();
@@ -79,4 +84,11 @@ export class Planner implements OnApplicationShutdown {
   onApplicationShutdown(): Promise<void> {
     return this.thread.stop();
   }
+}
+
+function refused(answer: PlanJobResult, time_limit_s: number): never {
+  if ('field' in answer) throw invalid([{ pointer: answer.field, detail: answer.detail, code: 'cannot-be-planned' }]);
+  if ('failed' in answer && answer.failed === 'not-kept') throw unavailable('The planner was started anew; try again.');
+  const detail = `${time_limit_s} s did not suffice to make the plan; raise the time limit, at most to ${MOST_TIME_LIMIT_S} s`;
+  throw invalid([{ pointer: '/time_limit_s', detail, code: 'out-of-time' }]);
 }

@@ -9,7 +9,7 @@ import {
   type Plan,
   type PlannedChain,
   PlanOptions,
-  type PlanRequest,
+  PlanRequest,
 } from '@orrery/contract';
 import { imageOf } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
@@ -23,7 +23,7 @@ import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-ca
 import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
-import type { PlanStore } from '../../ports/plan-store.js';
+import type { CompareLimits, PlacementComparison, PlanStore } from '../../ports/plan-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { scaled, splitsOf, unfitSplits, unknownSplits } from './asked-splits.js';
 import type { Planned } from './plan-job.js';
@@ -81,6 +81,12 @@ export class PlansService implements PlanStore {
     this.looked.delete(plan.id);
     await this.keep(plan, text);
     return plan;
+  }
+
+  async compare(limits: CompareLimits, base: Plan, coming: readonly DriverChange[] = []): Promise<PlacementComparison> {
+    const { away, ...input } = await this.inputOf(PlanRequest.parse({}), base, coming);
+    const without_servers = [...input.without_servers, ...away];
+    return this.planner.compare({ ...input, without_servers, id: newId('plan'), created_ms: Date.now() }, limits);
   }
 
   outdatedBy({ chains, nf_revisions }: Plan): string | null {

@@ -4,13 +4,14 @@ import { COLLECTIONS, type Collections } from '../../platform/durable-collection
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import type { ScenarioView } from '../../ports/scenario-view.js';
 
 /** Older ones are deleted. */
 const KEEP = 50;
 
 /** The latest scenario runs, as last stored. */
 @Injectable()
-export class ScenarioRecords implements OnModuleInit {
+export class ScenarioRecords implements ScenarioView, OnModuleInit {
   private readonly runs: DurableCollection<ScenarioReport>;
 
   constructor(
@@ -35,6 +36,10 @@ export class ScenarioRecords implements OnModuleInit {
   /** Newest first. */
   all(): readonly ScenarioReport[] {
     return this.runs.all();
+  }
+
+  get running(): string | null {
+    return this.all().find(({ state }) => state === 'running')?.scenario_id ?? null;
   }
 
   find(id: string): ScenarioReport | undefined {

@@ -1,8 +1,9 @@
-import { Controller, Inject, Module, Res } from '@nestjs/common';
+import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
 import { API_PREFIX, type RouteInput, type ScenarioReport, type ScenarioRun, type SessionInfo } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { Caller, Input, Route } from '../../platform/route.js';
+import { SCENARIO_VIEW } from '../../ports/scenario-view.js';
 import { ApiCaller } from './api-caller.js';
 import { Ledger } from './ledger.js';
 import { ScenarioRecords } from './records.js';
@@ -48,8 +49,18 @@ class ScenariosController {
   }
 }
 
+@Global()
 @Module({
   controllers: [ScenariosController],
-  providers: [ApiCaller, Ledger, Sweeper, ScenarioRecords, ScenarioLoop, ScenarioRunner],
+  providers: [
+    ApiCaller,
+    Ledger,
+    Sweeper,
+    ScenarioRecords,
+    { provide: SCENARIO_VIEW, useExisting: ScenarioRecords },
+    ScenarioLoop,
+    ScenarioRunner,
+  ],
+  exports: [SCENARIO_VIEW],
 })
 export class ScenariosModule {}

@@ -1,0 +1,44 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Plan, UpkeepPolicyRequest } from '@orrery/contract';
+import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
+import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
+import { LEASES, type LeaseBook } from '../../ports/lease-book.js';
+import { SCENARIO_VIEW, type ScenarioView } from '../../ports/scenario-view.js';
+
+/** What has precedence over upkeep. */
+@Injectable()
+export class Hindrance {
+  constructor(
+    @Inject(DEPLOYER) private readonly deployer: Deployer,
+    @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
+    @Inject(LEASES) private readonly leases: LeaseBook,
+    @Inject(SCENARIO_VIEW) private readonly scenarios: ScenarioView,
+  ) {}
+
+  /** Whether an operation is about to change what runs. */
+  get isChanging(): boolean {
+    return this.deployer.underWay().some(({ set_aside }) => set_aside === null);
+  }
+
+  /** Why nothing is applied by itself now, as a sentence; null: it may be. */
+  of(plan: Plan, { quiet_hours }: UpkeepPolicyRequest, hour: number): string | null {
+    if (this.isChanging) return 'An operation is under way.';
+    const { servers, boards, lost_servers } = this.exclusions;
+    const [lost] = lost_servers;
+    if (lost !== undefined) return `${lost} is lost.`;
+    const [out] = [...servers, ...boards];
+    if (out !== undefined) return `${out} is in maintenance.`;
+    if (plan.graph.nodes.some((node) => node.kind === 'split' && node.in_front_of !== undefined))
+      return 'An NF is being split in steps.';
+    const lease = this.leases.all().find(({ claim }) => claim === 'change');
+    if (lease) return `The ${lease.purpose} ${lease.holder} is under way.`;
+    const { running } = this.scenarios;
+    if (running !== null) return `The scenario ${running} runs.`;
+    return quiet_hours && isWithin(quiet_hours, hour) ? 'It is within the quiet hours.' : null;
+  }
+}
+
+/** Over midnight where it ends before it begins. */
+export function isWithin({ from, to }: NonNullable<UpkeepPolicyRequest['quiet_hours']>, hour: number): boolean {
+  return from <= to ? hour >= from && hour < to : hour >= from || hour < to;
+}

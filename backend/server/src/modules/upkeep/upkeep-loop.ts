@@ -1,0 +1,275 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { type PlacementAdvice, type Plan, PlanRequest } from '@orrery/contract';
+import {
+  decideUpkeep,
+  driftsOf,
+  type MeasuredLoad,
+  type NfDrift,
+  NO_UPKEEP_MEMORY,
+  type UpkeepDecision,
+  type UpkeepMemory,
+} from '@orrery/planner';
+import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
+import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
+import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
+import { ProblemError } from '../../platform/problem.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
+import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { PLANS, type PlacementComparison, type PlanStore } from '../../ports/plan-store.js';
+import { Applier } from './applier.js';
+import { Hindrance } from './hindrance.js';
+import { sameLoads, UpkeepLoads } from './loads.js';
+import { type Proposal, UpkeepRecords } from './records.js';
+
+const BY = 'upkeep';
+const BACKOFF = { firstMs: 5000, mostMs: 300_000 };
+const DEADLINE_MS = 60_000;
+/** How often it looks while something is being applied. */
+const LOOK_MS = 1000;
+/** Within which changes are counted. */
+const WINDOW_MS = 3_600_000;
+const FIRST_RETRY_MS = 60_000;
+const MOST_LISTED = 200;
+
+/** What was compared last, and for what. */
+interface Compared {
+  readonly of: string;
+  readonly catalogue: readonly unknown[];
+  readonly loads: readonly MeasuredLoad[];
+  readonly found: PlacementComparison;
+}
+
+/** Looks whether what runs is placed well for what is measured, advises what is better, and applies it where the policy says so. */
+@Injectable()
+export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly loop: ControlLoop;
+  private memory: UpkeepMemory = NO_UPKEEP_MEMORY;
+  private compared: Compared | null = null;
+  private drifts: readonly NfDrift[] = [];
+  private comparedMs: number | null = null;
+  private why = 'Nothing was compared yet.';
+  /** When changes were made by this loop, and until when none is made after a refusal; monotonic. */
+  private changesMs: number[] = [];
+  private failures = 0;
+  private notBeforeMs = 0;
+  private toldHindrance: string | null = null;
+
+  constructor(
+    @Inject(CONTROL_LOOPS) loops: ControlLoops,
+    @Inject(UpkeepRecords) private readonly records: UpkeepRecords,
+    @Inject(UpkeepLoads) private readonly loads: UpkeepLoads,
+    @Inject(Hindrance) private readonly hindrance: Hindrance,
+    @Inject(Applier) private readonly applier: Applier,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
+    @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
+    @Inject(PLANS) private readonly plans: PlanStore,
+  ) {
+    this.loop = loops.add({
+      id: 'upkeep',
+      title: 'Upkeep of placements',
+      purpose: 'Compares what runs with the best plan for what is measured, and advises or applies it.',
+      tickMs: null,
+      backoff: BACKOFF,
+      deadlineMs: DEADLINE_MS,
+      run: (run) => this.look(run),
+      onPause: () => {
+        this.memory = NO_UPKEEP_MEMORY;
+      },
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    for (const source of [this.records, this.view, this.infrastructure]) source.onChange(() => this.loop.wake());
+    this.loop.wake();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  advice(): PlacementAdvice {
+    const { proposal, applying, refusal } = this.records.advice;
+    const state = applying ? 'applying' : proposal ? 'advise' : this.comparedMs === null ? 'none' : 'keep';
+    return {
+      state,
+      why: this.records.policy.enabled ? this.why : 'Upkeep is switched off.',
+      revision: this.records.adviceRevision,
+      compared_ms: this.comparedMs,
+      drift: this.drifts.slice(0, MOST_LISTED),
+      drift_omitted: Math.max(0, this.drifts.length - MOST_LISTED),
+      gain: proposal?.gain ?? null,
+      disruption: proposal?.disruption ?? null,
+      plan_id: proposal?.plan_id ?? null,
+      operation_id: applying?.operation_id ?? null,
+      refusal,
+      dismissed_until_ms: this.records.dismissedUntilMs,
+    };
+  }
+
+  /** Throws 409 and 412 as `Applier`. */
+  async apply(by: string, ifMatch: string | null): Promise<void> {
+    await this.applier.apply(by, ifMatch);
+    this.loop.wake();
+  }
+
+  private async look(run: LoopRun): Promise<RunOutcome | undefined> {
+    const ended = await run.step(this.applier.settle());
+    if (ended === 'under-way') return { again: LOOK_MS };
+    if (ended === 'applied') this.failures = 0;
+    if (ended === 'refused') this.retryLater(performance.now());
+    const { policy } = this.records;
+    const plan = this.view.comingPlan;
+    if (!policy.enabled || !plan) {
+      this.forget(policy.enabled ? 'Nothing runs.' : 'Upkeep is switched off.');
+      await run.step(this.records.propose(null));
+      return undefined;
+    }
+    const again = 1000 * policy.look_s;
+    // What is under way decides first what runs; afterwards the view tells.
+    if (this.hindrance.isChanging) return { again };
+    await this.withdraw(run, plan);
+    const found = await run.step(this.compare(plan, again));
+    if (!found) return { again };
+    const nowMs = performance.now();
+    const decision = decideUpkeep(policy, found, this.memory, nowMs);
+    this.memory = decision.memory;
+    this.why = decision.why;
+    await this.follow(run, plan, found, decision);
+    const due = decision.dueMs === null ? again : Math.max(1, decision.dueMs - nowMs);
+    return { again: Math.min(again, due) };
+  }
+
+  /** An advice is for what ran when it was made. */
+  private async withdraw({ step }: LoopRun, { id }: Plan): Promise<void> {
+    const { proposal } = this.records.advice;
+    if (proposal && proposal.base !== id) await step(this.records.propose(null));
+    if (this.compared && this.compared.found.base !== id) this.memory = NO_UPKEEP_MEMORY;
+  }
+
+  /** Null: too little is measured. Nothing is searched where nothing has changed since the last search. */
+  private async compare(plan: Plan, lookMs: number): Promise<PlacementComparison | null> {
+    const { infrastructure, revision } = this.infrastructure.current;
+    const loads = await this.loads.of(plan, 2 * lookMs, Date.now());
+    const hz = new Map(infrastructure.servers.map(({ id, ghz }) => [id, ghz * 1e9]));
+    this.drifts = driftsOf(plan, loads, hz);
+    if (loads.length === 0) {
+      this.forget('Nothing is measured of what runs.');
+      await this.records.propose(null);
+      return null;
+    }
+    const { servers, boards, lost_servers } = this.exclusions;
+    const { max_moved } = this.records.policy;
+    const of = JSON.stringify([plan.id, revision, servers, boards, lost_servers, max_moved]);
+    const catalogue = this.catalogue.all();
+    const known = this.compared;
+    this.comparedMs = Date.now();
+    if (known?.of === of && known.catalogue === catalogue && sameLoads(known.loads, loads)) return known.found;
+    const held = this.records.advice.proposal?.moves ?? known?.found.better?.moves ?? [];
+    const found = await this.plans.compare({ loads, max_moved, held }, plan, this.view.comingDrivers);
+    this.compared = { of, catalogue, loads, found };
+    return found;
+  }
+
+  private async follow(run: LoopRun, plan: Plan, found: PlacementComparison, decision: UpkeepDecision): Promise<void> {
+    const { policy, advice } = this.records;
+    const isSilent = policy.mode === 'never' || this.records.dismissedUntilMs !== null;
+    if (decision.verdict === 'keep' || isSilent || !found.better) {
+      await run.step(this.records.propose(null));
+      return;
+    }
+    const { proposal } = advice;
+    const isTold = proposal !== null && JSON.stringify(proposal.moves) === JSON.stringify(found.better.moves);
+    if (!isTold && !(await this.propose(run, plan, found, decision))) return;
+    if (policy.mode === 'auto') await this.applyBySelf(run, plan);
+  }
+
+  /** Whether there is a plan that can be shown. */
+  private async propose(
+    { step, decide }: LoopRun,
+    base: Plan,
+    { better }: PlacementComparison,
+    { gain, why }: UpkeepDecision,
+  ): Promise<boolean> {
+    const { moves, moved, states_moved, states_lost } = better!;
+    const request = PlanRequest.parse({ move: moves });
+    const plan = await step(this.plans.make(request, base, this.view.comingDrivers));
+    if (!plan.feasible) return false;
+    const ids = moved.map(({ instance }) => instance);
+    const ofMoved = new Set(ids);
+    const nodes = base.graph.nodes.filter(({ id }) => ofMoved.has(id));
+    const proposal: Proposal = {
+      base: base.id,
+      plan_id: plan.id,
+      moves: [...moves],
+      chains: [...new Set(nodes.map(({ chain_id }) => chain_id))],
+      gain: gain!,
+      disruption: {
+        moved: [...moved],
+        flows: this.loads.flowsAt(ids),
+        states_moved,
+        states_lost,
+        seconds: await step(this.applier.usualSeconds()),
+      },
+      why,
+    };
+    await step(
+      this.records.propose(proposal, {
+        type: 'upkeep.advised',
+        subject: BY,
+        message: `${why}, with ${ids.length} ${ids.length === 1 ? 'instance' : 'instances'} moved`,
+        data: { plan_id: plan.id, moved: ids, gain: gain! },
+      }),
+    );
+    decide({ subject: BY, what: 'Advise another placement', why, inputs: { moved: ids.length }, told: true });
+    return true;
+  }
+
+  private async applyBySelf({ step, decide }: LoopRun, plan: Plan): Promise<void> {
+    const nowMs = performance.now();
+    const { policy } = this.records;
+    this.changesMs = this.changesMs.filter((atMs) => nowMs - atMs < WINDOW_MS);
+    const isOften = this.changesMs.length >= policy.max_changes;
+    const held = isOften
+      ? `${this.changesMs.length} changes within an hour are the limit.`
+      : nowMs < this.notBeforeMs
+        ? 'The last try was refused a short time ago.'
+        : this.hindrance.of(plan, policy, new Date().getUTCHours());
+    if (held !== null) {
+      this.why = `${this.why}. Not applied yet: ${held}`;
+      if (held !== this.toldHindrance) decide({ subject: BY, what: 'Hold back', why: held, inputs: {} });
+      this.toldHindrance = held;
+      return;
+    }
+    this.toldHindrance = null;
+    try {
+      const { id } = await step(this.applier.apply(BY, null));
+      this.changesMs.push(nowMs);
+      decide({ subject: BY, what: 'Apply another placement', why: this.why, inputs: { operation: id } });
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.status >= 500) throw error;
+      this.retryLater(nowMs);
+      decide({
+        subject: BY,
+        what: 'Apply another placement: not possible',
+        why: error.message,
+        inputs: {},
+        told: true,
+      });
+    }
+  }
+
+  private retryLater(nowMs: number): void {
+    this.notBeforeMs = nowMs + Math.min(WINDOW_MS, FIRST_RETRY_MS * 2 ** Math.min(this.failures++, 10));
+  }
+
+  private forget(why: string): void {
+    this.memory = NO_UPKEEP_MEMORY;
+    this.compared = null;
+    this.comparedMs = null;
+    this.why = why;
+  }
+}

@@ -36,7 +36,8 @@ export class Detection {
     for (const { request } of changesOf(decision)) {
       const next = await this.plans.lookAhead(PlanRequest.parse(request), plan, this.view.comingDrivers);
       if (!next.feasible) return planRefusal(next);
-      const broken = brokenObjectives(plan, next, moving, priority, (id) => this.rules.priorityOf(id));
+      const of = (id: string) => this.rules.priorityOf(id, next);
+      const broken = brokenObjectives(plan, next, moving, priority, of);
       const [slo] = run.cause === 'fallback' ? [] : broken;
       if (slo) return missed(slo);
       for (const nf of run.cause === 'fallback' || load.length === 0 ? [] : leave) {

@@ -15,11 +15,11 @@ const PLAN = {
   },
 } as unknown as Plan;
 
-/** Without policies; cores of 1 GHz carry 8.5 million packets per second. */
-function rulesAt(pps: number | null, cost: object = COST): PolicyRules {
+/** Cores of 1 GHz carry 8.5 million packets per second. */
+function rulesAt(pps: number | null, cost: object = COST, policies: readonly object[] = []): PolicyRules {
   return new PolicyRules(
     { of: (_, metric) => (metric === 'pps' ? pps : pps && pps * 800) },
-    { all: () => [] } as unknown as ConstructorParameters<typeof PolicyRules>[1],
+    { all: () => policies } as unknown as ConstructorParameters<typeof PolicyRules>[1],
     { all: () => [], find: () => ({ implementations: [{ driver: 'engine', cost }] }) as never },
     { current: { revision: 1, infrastructure: { servers: [{ id: 'server-1', ghz: 1 }] } } } as never,
   );
@@ -33,4 +33,14 @@ it('refuses to displace an NF without a policy whose load its software does not 
   expect(rulesAt(8e6).softwareFallsShort(PLAN, NF)).toBeNull();
   expect(rulesAt(null).softwareFallsShort(PLAN, NF)).toBeNull();
   expect(rulesAt(8e6, { ...COST, scales_with: { field: 'us', of: 4 } }).softwareFallsShort(PLAN, NF)).not.toBeNull();
+});
+
+it('the priority of a chain is what its definition states, else the highest of its policies', () => {
+  const policies = [20, 70].map((priority) => ({ nf: NF, priority }));
+  const stating = (priority: number) =>
+    ({ chains: [{ ...CHAIN, definition: { ...CHAIN.definition, priority } }] }) as unknown as Plan;
+  expect(rulesAt(null, COST, policies).priorityOf('ch-1', stating(0))).toBe(0);
+  expect(rulesAt(null, COST, policies).priorityOf('ch-1', PLAN)).toBe(70);
+  expect(rulesAt(null).priorityOf('ch-1', stating(90))).toBe(90);
+  expect(rulesAt(null).priorityOf('ch-1', PLAN)).toBe(50);
 });

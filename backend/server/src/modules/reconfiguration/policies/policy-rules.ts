@@ -29,7 +29,10 @@ export class PolicyRules {
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
   ) {}
 
-  priorityOf(chainId: string): number {
+  /** The priority of a chain, which its definition states; of one without, the highest of its policies. */
+  priorityOf(chainId: string, plan: Pick<Plan, 'chains'>): number {
+    const stated = plan.chains.find(({ chain_id }) => chain_id === chainId)?.definition.priority;
+    if (stated !== undefined) return stated;
     const own = this.policies.all().filter(({ nf }) => nf.chain_id === chainId);
     return Math.max(...(own.length > 0 ? own.map(({ priority }) => priority) : [USUAL_PRIORITY]));
   }

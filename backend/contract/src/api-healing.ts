@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from './common.js';
+import { Id, Name } from './common.js';
 import {
   ChainNotKept,
   HealingPolicy,
@@ -9,11 +9,12 @@ import {
   MaintenanceRequest,
   OutOfService,
 } from './healing.js';
-import { pageOf } from './lifecycle.js';
+import { Operation, pageOf } from './lifecycle.js';
 import { defineRoutes } from './route-definition.js';
 import { page } from './route-parameters.js';
 
 const byPart = z.strictObject({ id: Name });
+const byChain = z.strictObject({ chain_id: Id });
 
 /** Parts out of service, and what heals by itself. */
 export const HEALING_ROUTES = defineRoutes({
@@ -57,6 +58,28 @@ export const HEALING_ROUTES = defineRoutes({
     query: page,
     status: 200,
     response: pageOf(ChainNotKept),
+  },
+  deployNotKept: {
+    method: 'POST',
+    path: '/chains-not-kept/{chain_id}/deployment',
+    tag: 'healing',
+    summary: 'Deploy such a chain again now, as it ran; refused where it has no place',
+    role: 'operator',
+    params: byChain,
+    status: 202,
+    response: Operation,
+    problems: [404, 409],
+    location: true,
+  },
+  giveUpNotKept: {
+    method: 'DELETE',
+    path: '/chains-not-kept/{chain_id}',
+    tag: 'healing',
+    summary: 'Give such a chain up: it is not deployed again by itself, and its packets are not dropped any more',
+    role: 'operator',
+    params: byChain,
+    status: 204,
+    problems: [404, 409],
   },
   beginMaintenance: {
     method: 'POST',

@@ -41,7 +41,12 @@ export const OutOfService = z.strictObject({
   kind: z.enum(['server', 'board']),
   origin: Origin,
   maintenance: z
-    .strictObject({ reason: z.string(), by: z.string(), since_ms: TimestampMs })
+    .strictObject({
+      reason: z.string(),
+      by: z.string(),
+      since_ms: TimestampMs,
+      force: z.boolean().default(false).describe('chains are taken down for it, if need be'),
+    })
     .nullable()
     .describe('null: not in maintenance'),
   lost: z
@@ -50,6 +55,11 @@ export const OutOfService = z.strictObject({
     .describe('null: it is not lost; with `maintenance` null too, it is back and what left it may return'),
   operation_id: Id.nullable().describe('the latest change of what runs because of it; null: none was needed'),
   left: z.array(LeftInstance),
+  return_refused: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('why what left it could not go back when it was last tried; null: not tried, or accepted'),
 });
 export type OutOfService = z.infer<typeof OutOfService>;
 
@@ -61,24 +71,28 @@ export const MaintenanceRequest = z.strictObject({
 export type MaintenanceRequest = z.infer<typeof MaintenanceRequest>;
 
 export const MaintenanceEnd = z.strictObject({
-  return: z.boolean().default(false).describe('what left the part goes back to it, where it has room'),
+  return: z
+    .boolean()
+    .default(false)
+    .describe('what left the part goes back to it; the part stays listed, with `return_refused`, where that cannot be'),
 });
 export type MaintenanceEnd = z.infer<typeof MaintenanceEnd>;
 
 /** What a change of the service of a part does, or would do. */
 export const MaintenanceChange = z.strictObject({
   part: OutOfService.nullable().describe('null: it is in service'),
-  operation_id: Id.nullable().describe('null: nothing moves, or a dry run'),
+  operation_id: Id.nullable().describe('null: nothing moves, a dry run, or a return that was refused'),
   moves: z.array(z.strictObject({ instance: Id, from: Name, to: Name })),
   not_kept: z.array(NotKept),
   warnings: z.array(z.string()).describe('flow state that is lost'),
 });
 export type MaintenanceChange = z.infer<typeof MaintenanceChange>;
 
-/** A chain that was taken down because it had no place, until it is deployed again or deleted. */
+/** A chain that was taken down because it had no place, until it is deployed again, given up or deleted. */
 export const ChainNotKept = NotKept.omit({ slo_id: true }).extend({
   version: z.int().min(1),
   since_ms: TimestampMs,
+  operation_id: Id.nullable().default(null).describe('the operation that deploys it again; null: none was asked for'),
   ...DeploymentOptions.shape,
 });
 export type ChainNotKept = z.infer<typeof ChainNotKept>;

@@ -13,9 +13,9 @@ const ENV = { ORRERY_AGENT_STALE_MS: '600', ORRERY_STEP_TIMEOUT_MS: '60000' };
 let server: TestServer;
 afterEach(() => server.stop());
 
-async function start(policy: Record<string, unknown> = {}): Promise<void> {
+async function start(policy: Record<string, unknown> = {}, infrastructure = RACK): Promise<void> {
   server = await TestServer.start({ twin: true, env: ENV });
-  await server.bringUp(RACK);
+  await server.bringUp(infrastructure);
   const body = { grace_s: 0.2, stable_s: 0.2, max_changes: 100, ...policy };
   await server.api.call('putHealingPolicy', { body });
 }
@@ -42,6 +42,8 @@ const events = async () => (await server.api.call('listEvents', { query: { limit
 const out = async () => (await server.api.call('listOutOfService')).items;
 const running = async () =>
   (await server.api.call('listDeployments')).items.flatMap((it) => (it.state === 'running' ? it.chain_id : [])).sort();
+const isRefusedReturn = ({ data }: { data: { what: string } }) => data.what === 'Return what left it: not possible';
+
 describe('a server that is lost', () => {
   it('is done without, told with what is lost, and gets back what left it when it is well', async () => {
     await start();
@@ -90,6 +92,60 @@ describe('a server that is lost', () => {
     await until('all run again', async () => (await running()).length === 3);
     await until('it is accounted', async () => (await server.api.call('listChainsNotKept')).total === 0);
     expect(eventsOf(await events(), 'healing.kept-again')).toMatchObject([{ subject: ids.low }]);
+  });
+
+  it('has the return of what left it open until there is room, and tries again by itself where that is the policy', async () => {
+    await start({ return: 'ask' });
+    const [a, b] = [await create('a', 50), await create('b', 50)];
+    const first = (await placeOf(a))!;
+    await server.agents.get(first)!.kill();
+    await until('a runs elsewhere', async () => ![first, null].includes(await placeOf(a)));
+    await server.agents.get(first)!.connect();
+    await until('it is back', async () => (await out()).some(({ id, lost }) => id === first && lost === null));
+    const c = await create('c', 50);
+    expect(await placeOf(c)).toBe(first);
+
+    const ended = await server.api.call('endMaintenance', { params: { id: first }, body: { return: true } });
+    expect(ended).toMatchObject({ operation_id: null, part: { id: first, return_refused: expect.any(String) } });
+    const { revision: _, ...policy } = await server.api.call('getHealingPolicy');
+    await server.api.call('putHealingPolicy', { body: { ...policy, return: 'auto' } });
+    await until('it has tried', async () => eventsOf(await events(), 'loop.decided').some(isRefusedReturn));
+    expect(await out()).toMatchObject([{ id: first, operation_id: null, return_refused: expect.any(String) }]);
+    await server.finished((await server.api.call('deleteDeployment', { params: { chain_id: c } })).id);
+    await until('a is back', async () => (await placeOf(a)) === first && (await running()).length === 2);
+    await until('nothing is out of service', async () => (await out()).length === 0);
+    expect(await placeOf(b)).not.toBe(first);
+  });
+
+  it('costs a chain its place until it is deployed again by hand, or given up', async () => {
+    await start({ max_changes: 1 });
+    const low = await create('l', 10, { fail_closed: true });
+    const [mid, high] = [await create('m', 50), await create('h', 90)];
+    const lost = (await placeOf(high))!;
+    const notKept = async () => (await server.api.call('listChainsNotKept')).items;
+    const params = { chain_id: low };
+    await server.agents.get(lost)!.kill();
+    await until('it is not kept', async () => (await notKept()).length === 1 && (await running()).length === 2);
+    const refused = await server.api.request('deployNotKept', { params });
+    expect(refused.status).toBe(422);
+    expect(await notKept()).toMatchObject([{ chain_id: low, operation_id: null }]);
+
+    await server.agents.get(lost)!.connect();
+    await until('it is used again', async () => (await out()).every((part) => part.lost === null));
+    const again = await server.api.call('deployNotKept', { params });
+    expect((await server.finished(again.id)).state).toBe('COMPLETED');
+    await until('it is kept', async () => (await notKept()).length === 0);
+    expect(await running()).toEqual([low, mid, high].sort());
+
+    await server.api.call('beginMaintenance', { params: { id: lost }, body: { reason: 'x', force: true } });
+    await until('it is not kept', async () => (await notKept()).length === 1 && (await running()).length === 2);
+    const guarded = async () => (await server.api.call('previewPlan', { body: { chains: [] } })).guarded ?? [];
+    expect(await guarded()).toMatchObject([{ chain_id: low }]);
+    await server.api.call('giveUpNotKept', { params });
+    expect(await notKept()).toEqual([]);
+    expect(await guarded()).toEqual([]);
+    expect(eventsOf(await events(), 'healing.given-up')).toMatchObject([{ subject: low }]);
+    expect((await server.api.request('giveUpNotKept', { params })).status).toBe(404);
   });
 
   it('that is well again is used again, also without healing, and nothing else is done then', async () => {
@@ -228,23 +284,48 @@ describe('maintenance', () => {
     expect((await out()).map(({ id }) => id)).toEqual([place]);
 
     const ended = await server.api.call('endMaintenance', { params: { id: place }, body: { return: true } });
-    expect(ended).toMatchObject({ part: null, moves: [{ to: place }] });
+    expect(ended).toMatchObject({ part: { maintenance: null, return_refused: null }, moves: [{ to: place }] });
     expect((await server.finished(ended.operation_id!)).state).toBe('COMPLETED');
     expect(await placeOf(a)).toBe(place);
-    expect(await out()).toEqual([]);
+    await until('nothing is out of service', async () => (await out()).length === 0);
   });
 
-  it('is kept by a restart of the server, and drains what a killed server had not drained', async () => {
+  it('is kept by a restart of the server, which drains what a killed server had not drained, by force if that was asked', async () => {
     await start();
-    const a = await create('a', 50);
-    const place = (await placeOf(a))!;
-    await server.api.call('beginMaintenance', { params: { id: place }, body: { reason: 'new memory' } });
+    const [low, , high] = [await create('l', 10), await create('m', 50), await create('h', 90)];
+    const place = (await placeOf(high))!;
+    const body = { reason: 'new memory', force: true };
+    const { not_kept } = await server.api.call('beginMaintenance', { params: { id: place }, body });
+    expect(not_kept).toMatchObject([{ chain_id: low }]);
     await server.pause();
     const { scratch } = server;
     server = await TestServer.start({ twin: true, env: ENV }, scratch as Scratch);
-    expect(await out()).toMatchObject([{ id: place, maintenance: { reason: 'new memory' } }]);
+    expect(await out()).toMatchObject([{ id: place, maintenance: body }]);
     await server.bringUp(RACK);
-    await until('it is drained', async () => (await placeOf(a)) !== place && (await running()).length === 1);
+    await until('it is drained', async () => {
+      const [where, runs] = [await placeOf(high), await running()];
+      return where !== null && where !== place && runs.length === 2 && !runs.includes(low);
+    });
+  });
+
+  it('that is refused when it is asked for leaves nothing behind', async () => {
+    const servers = RACK.servers.map((each, i) => (i === 2 ? { ...each, origin: 'live' as const } : each));
+    await start({}, { ...RACK, servers });
+    const away = servers[2]!.id;
+    await server.agents.get(away)!.kill();
+    await until('its agent is away', async () =>
+      (await server.api.call('listNodes')).items.some(({ id, state }) => id === away && state !== 'connected'),
+    );
+    const [a] = [await create('a', 50), await create('b', 50)];
+    const params = { id: (await placeOf(a))! };
+    const refused = await server.api.request('beginMaintenance', { params, body: JSON.stringify({ reason: 'x' }) });
+    expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining(`agent of ${away}`) } });
+    const runs = async () =>
+      (await server.api.call('listLoops', { query: { limit: 100 } })).items.find(({ id }) => id === 'healing')!.runs;
+    const before = await runs();
+    server.agents.get(params.id)!.report(server.agents.get(params.id)!.observed);
+    await until('it has looked', async () => (await runs()) > before);
+    expect(await out()).toEqual([]);
   });
 
   it('of a part that does not exist, or that is in service, is refused', async () => {

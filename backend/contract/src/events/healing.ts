@@ -29,7 +29,7 @@ export const HEALING_EVENTS = {
     data: z.object({ operation_id: Id }),
   }),
   'healing.refused': event({
-    title: 'No plan without the lost server',
+    title: 'Not possible without it',
     about: 'node',
     severity: 'error',
     data: z.object({}),
@@ -41,6 +41,7 @@ export const HEALING_EVENTS = {
     data: z.object({ slo_id, priority, constraint, plan_id: Id }),
   }),
   'healing.kept-again': event({ title: 'Deployed again', about: 'chain', data: z.object({ plan_id: Id }) }),
+  'healing.given-up': event({ title: 'Given up', about: 'chain', data: z.object({}) }),
   'healing.back': event({
     title: 'Lost server back',
     about: 'node',

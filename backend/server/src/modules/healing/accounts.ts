@@ -44,6 +44,8 @@ export class Accounts {
     await this.records.commit((draft) => {
       for (const { made, before, versions } of since)
         for (const { chain_id, slo_id, because, priority, constraint } of made.not_kept ?? []) {
+          // Left out again: nothing was taken down.
+          if (slo_id === null && !before?.chains.some((chain) => chain.chain_id === chain_id)) continue;
           const what = slo_id === null ? 'It was taken down' : `Its objective ${slo_id} is not met`;
           draft.tell({
             type: 'healing.not-kept',
@@ -52,11 +54,11 @@ export class Accounts {
             data: { slo_id, priority, constraint, plan_id: made.id },
           });
           const left = chainsLeftOut(made, before, versions, nowMs).find((chain) => chain.chain_id === chain_id);
-          if (left && !running.has(chain_id)) draft.keepNot(left);
+          if (left && !running.has(chain_id)) draft.changeChain(chain_id, () => left);
         }
       for (const chain_id of known) {
         if (!running.has(chain_id)) continue;
-        draft.forget(chain_id);
+        draft.changeChain(chain_id, () => undefined);
         draft.tell({
           type: 'healing.kept-again',
           subject: chain_id,
@@ -88,7 +90,7 @@ export class Accounts {
   private async forgetDeleted(): Promise<void> {
     for (const { chain_id } of this.records.notKept()) {
       const chain = await this.chains.get(chain_id).catch(gone);
-      if (chain === null) await this.records.commit((draft) => draft.forget(chain_id));
+      if (chain === null) await this.records.commit((draft) => draft.changeChain(chain_id, () => undefined));
     }
   }
 }

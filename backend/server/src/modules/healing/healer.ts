@@ -1,8 +1,8 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { type OutOfService, PlanRequest } from '@orrery/contract';
+import type { OutOfService } from '@orrery/contract';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
-import type { Decision, LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
+import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
 import { newId } from '../../platform/ids.js';
 import { ProblemError } from '../../platform/problem.js';
 import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
@@ -10,20 +10,18 @@ import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-vie
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { isOver } from '../../ports/operation-log.js';
-import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { Accounts, isDone } from './accounts.js';
+import { ChangeLimit } from './change-limit.js';
 import { instancesOn, leftBy, returnTo, uses } from './moves.js';
 import { HealingRecords } from './records.js';
+import { Redeployment } from './redeployment.js';
+import { Retries } from './retries.js';
 import { Wellbeing } from './wellbeing.js';
 
 const BY = 'healing';
 const BACKOFF = { firstMs: 500, mostMs: 10_000 };
 const DEADLINE_MS = 60_000;
-const FIRST_RETRY_MS = 2000;
-const MOST_RETRY_MS = 300_000;
-/** Within which changes are counted. */
-const WINDOW_MS = 600_000;
 /** How often it looks while something is not as it should be. */
 const LOOK_MS = 1000;
 
@@ -35,15 +33,10 @@ const LOOK_MS = 1000;
 export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loop: ControlLoop;
   private readonly wellbeing = new Wellbeing();
-  /** When changes were made by this loop, by a monotonic clock. */
-  private changesMs: number[] = [];
-  /** Refused changes in a row, and until when none is asked for; monotonic. */
-  private failures = 0;
-  private notBeforeMs = 0;
+  private readonly limit = new ChangeLimit();
+  private readonly retries = new Retries();
   /** Refusals and limits that were told, by subject. */
   private readonly told = new Map<string, string>();
-  /** For what it was last tried to deploy chains that are not kept. */
-  private tried = '';
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -54,7 +47,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     @Inject(TWIN) private readonly twin: TwinView,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(DEPLOYER) private readonly deployer: Deployer,
-    @Inject(PLANS) private readonly plans: PlanStore,
+    @Inject(Redeployment) private readonly redeployment: Redeployment,
   ) {
     this.loop = loops.add({
       id: 'healing',
@@ -86,14 +79,15 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     const nowMs = performance.now();
     await run.step(this.accounts.update(Date.now()));
     await run.step(this.sweep());
-    await run.step(this.settle(run));
+    await run.step(this.settle(run, nowMs));
+    await run.step(this.redeployment.settle(nowMs));
     if (!this.isJudging(nowMs)) {
       this.wellbeing.reset();
       return this.records.out().length > 0 ? { again: LOOK_MS } : undefined;
     }
     const dueMs = await run.step(this.judge(run, nowMs));
     // Without healing nothing is done, but what is well again is used again.
-    if (this.records.policy.enabled) dueMs.push(...(await run.step(this.act(run, nowMs))));
+    if (this.records.policy.enabled) dueMs.push(...(await run.step(this.records.alone(() => this.act(run, nowMs)))));
     return dueMs.length > 0 ? { again: Math.max(1, Math.min(...dueMs)) } : undefined;
   }
 
@@ -110,55 +104,43 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     const { servers, boards } = this.infrastructure.current.infrastructure;
     const known = new Set([...servers, ...boards].map(({ id }) => id));
     const gone = this.records.out().filter(({ id }) => !known.has(id));
-    if (gone.length > 0) await this.records.commit((draft) => gone.forEach(({ id }) => void draft.remove(id)));
+    if (gone.length > 0)
+      await this.records.commit((draft) => gone.forEach(({ id }) => void draft.change(id, () => undefined)));
   }
 
   /** Tells how the changes that were asked for ended. */
-  private async settle({ decide }: LoopRun): Promise<void> {
+  private async settle({ decide }: LoopRun, nowMs: number): Promise<void> {
     for (const part of this.records.out()) {
       const operation = part.operation_id === null ? undefined : this.deployer.operation(part.operation_id);
       if (!operation || !isOver(operation)) continue;
-      const { id } = operation;
-      const isBack = part.maintenance === null && part.lost === null;
-      const isCancelled = operation.cancelled_by !== null && part.maintenance !== null;
-      if (isDone(operation)) this.failures = 0;
-      else this.retryLater();
+      const { id, state, cancelled_by } = operation;
+      const isCancelled = cancelled_by !== null && part.lost === null;
+      if (isDone(operation)) this.retries.clear(keyOf(part));
+      else this.retries.later(keyOf(part), nowMs);
       await this.records.commit((draft) => {
-        if ((isDone(operation) && isBack) || isCancelled) draft.remove(part.id);
-        else draft.put({ ...part, operation_id: null });
+        draft.change(part.id, (now) => {
+          if (now?.operation_id !== id) return now;
+          if (isCancelled || (isDone(operation) && isBack(now))) return undefined;
+          return { ...now, operation_id: null };
+        });
+        const { kind } = part;
         if (isCancelled)
           draft.tell({
             type: 'maintenance.ended',
             subject: part.id,
             message: 'Its operation was cancelled',
-            actor: operation.cancelled_by!,
-            data: { kind: part.kind, operation_id: id },
+            actor: cancelled_by,
+            data: { kind, operation_id: id },
           });
         if (!isDone(operation) || part.maintenance) return;
-        draft.tell(
-          isBack
-            ? {
-                type: 'healing.returned',
-                subject: part.id,
-                message: `What left ${part.id} runs there again`,
-                data: { operation_id: id },
-              }
-            : {
-                type: 'healing.moved',
-                subject: part.id,
-                message: `What ${part.id} ran and has room runs elsewhere`,
-                data: { operation_id: id },
-              },
-        );
+        const data = { operation_id: id };
+        const message = isBack(part)
+          ? `What left ${part.id} runs there again`
+          : `What ${part.id} ran and has room runs elsewhere`;
+        draft.tell({ type: isBack(part) ? 'healing.returned' : 'healing.moved', subject: part.id, message, data });
       });
-      const why = `operation ${id} is ${operation.state}`;
-      decide({
-        subject: part.id,
-        what: 'Take note of the change',
-        why,
-        inputs: { state: operation.state },
-        told: true,
-      });
+      const why = `operation ${id} is ${state}`;
+      decide({ subject: part.id, what: 'Take note of the change', why, inputs: { state }, told: true });
     }
   }
 
@@ -185,17 +167,17 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
       if (!ill || ill.leftMs > 0) continue;
       const instances = instancesOn(plan, infrastructure, { id, kind: 'server' });
       const lost = { why: ill.why, since_ms: Date.now() };
-      const left = [...(part?.left ?? []), ...leftBy(instances)];
       await this.records.commit((draft) => {
-        draft.put({
+        draft.change(id, (now) => ({
           id,
           kind: 'server',
           origin,
-          maintenance: part?.maintenance ?? null,
+          maintenance: now?.maintenance ?? null,
           lost,
           operation_id: null,
-          left,
-        });
+          left: [...(now?.left ?? []), ...leftBy(instances)],
+          return_refused: null,
+        }));
         draft.tell({
           type: 'healing.lost',
           subject: id,
@@ -204,7 +186,8 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
         });
       });
       this.wellbeing.lost(id, nowMs);
-      this.tried = '';
+      this.retries.clear(HEAL.key);
+      this.redeployment.tryAnew();
       decide({ subject: id, what: 'Do without the server', why: ill.why, inputs: { grace_s }, told: true });
     }
     return dueMs;
@@ -213,14 +196,17 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
   private async takeBack(part: OutOfService, decide: LoopRun['decide'], nowMs: number): Promise<void> {
     const { id } = part;
     const returns = this.returnsOf(part);
-    const stays = part.maintenance !== null || (returns !== 'never' && part.left.length > 0);
     await this.records.commit((draft) => {
-      if (stays) draft.put({ ...part, lost: null, operation_id: null });
-      else draft.remove(id);
+      draft.change(id, (now) => {
+        if (!now) return undefined;
+        const stays = now.maintenance !== null || (returns !== 'never' && now.left.length > 0);
+        return stays ? { ...now, lost: null, operation_id: null } : undefined;
+      });
       draft.tell({ type: 'healing.back', subject: id, message: `${id} is well again`, data: { returns } });
     });
     this.wellbeing.back(id, nowMs);
-    this.tried = '';
+    this.retries.clear(HEAL.key);
+    this.redeployment.tryAnew();
     decide({ subject: id, what: 'Use the server again', why: 'it is well', inputs: { returns }, told: true });
   }
 
@@ -235,30 +221,43 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     const { infrastructure } = this.infrastructure.current;
     const plan = this.view.comingPlan;
     const out = this.records.out();
-    const lost = out.filter((part) => part.lost !== null && uses(plan, infrastructure, part));
-    const drained = out.filter(
-      (part) =>
-        part.lost === null && part.maintenance !== null && uses(plan, infrastructure, part) && !this.isAsked(part),
-    );
-    const back = out.filter(
-      (part) =>
-        part.lost === null && part.maintenance === null && this.returnsOf(part) === 'auto' && !this.isAsked(part),
-    );
-    const isPending = lost.length + drained.length + back.length + this.records.notKept().length > 0;
-    if (!isPending) return [];
-    if (nowMs < this.notBeforeMs) return [this.notBeforeMs - nowMs];
-    if (lost.length > 0) return this.ask(run, nowMs, lost, { when_short: 'leave-out' }, 'Run elsewhere what was lost');
-    if (drained.length > 0) return this.ask(run, nowMs, drained, {}, 'Drain for maintenance');
-    // What is under way decides first how much room there is.
-    if (this.accounts.atRest === undefined) return [LOOK_MS];
-    const [part] = back;
-    if (part) {
-      const request = returnTo(part, plan, infrastructure);
-      if (request) return this.ask(run, nowMs, [part], request, 'Return what left it');
-      await this.records.commit((draft) => draft.remove(part.id));
-      return [1];
+    const left = out.filter((part) => (part.lost ?? part.maintenance) !== null && uses(plan, infrastructure, part));
+    const lost = left.filter((part) => part.lost !== null);
+    const drained = left.filter((part) => part.lost === null && !this.isAsked(part));
+    const isForced = drained.some(({ maintenance }) => maintenance!.force);
+    const jobs: Job[] = [
+      { ...HEAL, parts: lost },
+      { ...DRAIN, parts: drained, request: isForced ? { when_short: 'leave-out' } : {} },
+    ];
+    const dueMs: number[] = [];
+    for (const job of jobs) {
+      if (job.parts.length === 0) continue;
+      const waitMs = this.retries.waitMs(job.key, nowMs) || this.heldBack(job, run.decide, nowMs);
+      if (waitMs === 0) return [await this.ask(run, nowMs, job)];
+      dueMs.push(waitMs);
     }
-    return this.deployAgain(run, nowMs);
+    const back = out.filter((part) => isBack(part) && this.returnsOf(part) === 'auto' && !this.isAsked(part));
+    if (back.length + this.records.notKept().length === 0) return dueMs;
+    // What is under way decides first how much room there is.
+    if (this.accounts.atRest === undefined) return [...dueMs, LOOK_MS];
+    for (const part of back) {
+      const request = returnTo(part, plan, infrastructure);
+      if (!request) {
+        await this.records.commit((draft) =>
+          draft.change(part.id, (now) => (now && isBack(now) && !this.isAsked(now) ? undefined : now)),
+        );
+        return [...dueMs, 1];
+      }
+      const job = { ...RETURN, key: keyOf(part), parts: [part], request };
+      const waitMs = this.retries.waitMs(job.key, nowMs) || this.heldBack(job, run.decide, nowMs);
+      if (waitMs === 0) return [...dueMs, await this.ask(run, nowMs, job)];
+      dueMs.push(waitMs);
+    }
+    const again = await this.redeployment.act(run, nowMs, {
+      heldBack: () => this.heldBack({ ...AGAIN, parts: [] }, run.decide, nowMs),
+      made: () => this.limit.made(nowMs),
+    });
+    return [...dueMs, ...again];
   }
 
   /** Whether its change is under way, or over and not settled yet. */
@@ -266,45 +265,40 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     return operation_id !== null && this.deployer.operation(operation_id) !== undefined;
   }
 
-  private async ask(
-    { decide, step }: LoopRun,
-    nowMs: number,
-    parts: readonly OutOfService[],
-    request: PlanChange,
-    what: string,
-  ): Promise<number[]> {
-    const names = parts.map((part) => part.id);
-    const heldBackMs = this.heldBack(names[0]!, decide, nowMs);
-    if (heldBackMs !== null) return [heldBackMs];
+  /** When to look again, in ms. */
+  private async ask({ decide, step }: LoopRun, nowMs: number, job: Job): Promise<number> {
+    const { key, parts, request, what } = job;
     const known = parts
       .map(({ operation_id }) => operation_id)
       .find((id) => id !== null && !this.deployer.operation(id));
     const id = known ?? newId('op');
     await this.records.commit((draft) => {
-      for (const part of parts) draft.put({ ...part, operation_id: id });
+      for (const part of parts) draft.change(part.id, (now) => now && { ...now, operation_id: id });
     });
-    const subject = names.join(', ');
+    const subject = parts.map((part) => part.id).join(', ');
     const why = parts.map((part) => part.lost?.why ?? part.maintenance?.reason ?? 'it is well again').join('; ');
     const refusal = await step(this.change(request, id));
     if (refusal === null) {
-      this.changesMs.push(nowMs);
-      this.told.delete(subject);
+      if (job.counts) this.limit.made(nowMs);
+      this.told.delete(key);
       decide({ subject, what, why, inputs: { operation: id } });
-      return [LOOK_MS];
+      return LOOK_MS;
     }
-    const isReturn = parts.every((part) => part.lost === null && part.maintenance === null);
+    const isReturn = parts.every(isBack);
+    const isTold = this.told.get(key) === refusal;
     await this.records.commit((draft) => {
-      for (const part of parts) {
-        // What cannot return stays where it is.
-        if (isReturn) draft.remove(part.id);
-        else draft.put({ ...part, operation_id: null });
-      }
-      if (this.told.get(subject) !== refusal && !isReturn)
-        draft.tell({ type: 'healing.refused', subject: names[0]!, message: refusal, data: {} });
+      for (const part of parts)
+        draft.change(part.id, (now) =>
+          now?.operation_id === id
+            ? { ...now, operation_id: null, return_refused: isBack(now) ? refusal : now.return_refused }
+            : now,
+        );
+      if (!isTold && !isReturn)
+        draft.tell({ type: 'healing.refused', subject: parts[0]!.id, message: refusal, data: {} });
     });
-    this.told.set(subject, refusal);
-    decide({ subject, what: `${what}: not possible`, why: refusal, inputs: {}, told: !isReturn });
-    return [this.retryLater()];
+    this.told.set(key, refusal);
+    if (!isTold) decide({ subject, what: `${what}: not possible`, why: refusal, inputs: {}, told: !isReturn });
+    return this.retries.later(key, nowMs);
   }
 
   /** Null: accepted. Otherwise why not. */
@@ -318,61 +312,49 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  /** Chains that are not kept run again as soon as a plan has room for them. */
-  private async deployAgain({ decide, step }: LoopRun, nowMs: number): Promise<number[]> {
-    const chains = this.records
-      .notKept()
-      .map(({ priority: _p, because: _b, constraint: _c, since_ms: _s, ...chain }) => chain)
-      .slice(0, 64);
-    const plan = this.view.comingPlan;
-    const { revision } = this.infrastructure.current;
-    const out = this.records.out().flatMap(({ id, lost, maintenance }) => (lost || maintenance ? [id] : []));
-    const of = JSON.stringify([plan?.id, revision, out, chains]);
-    if (chains.length === 0 || of === this.tried) return [];
-    const request: PlanChange = { chains, when_short: 'leave-out' };
-    const found = await step(
-      this.plans.tryOut(PlanRequest.parse(request), plan, this.view.comingDrivers).catch(refused),
-    );
-    const asked = new Set(chains.map(({ chain_id }) => chain_id));
-    const again = found?.feasible ? found.chains.filter(({ chain_id }) => asked.has(chain_id)) : [];
-    if (again.length === 0) {
-      this.tried = of;
-      return [];
-    }
-    const subject = again.map(({ definition }) => definition.name).join(', ');
-    const heldBackMs = this.heldBack(subject, decide, nowMs);
-    if (heldBackMs !== null) return [heldBackMs];
-    this.tried = of;
-    const refusal = await step(this.change(request, newId('op')));
-    if (refusal === null) this.changesMs.push(nowMs);
-    const what = refusal === null ? 'Deploy again' : 'Deploy again: not possible';
-    decide({ subject, what, why: refusal ?? 'there is room for it again', inputs: { chains: again.length } });
-    return refusal === null ? [LOOK_MS] : [this.retryLater()];
-  }
-
-  /** How long the limit of changes holds this one back, in ms; null: it does not. */
-  private heldBack(subject: string, decide: LoopRun['decide'], nowMs: number): number | null {
+  /** How long the limit of changes holds this one back, in ms; 0: it does not. */
+  private heldBack({ key, counts, parts }: Job, decide: LoopRun['decide'], nowMs: number): number {
     const { max_changes } = this.records.policy;
-    this.changesMs = this.changesMs.filter((atMs) => nowMs - atMs < WINDOW_MS);
-    if (this.changesMs.length < max_changes) {
-      this.told.delete('limit');
-      return null;
+    const waitMs = counts ? this.limit.waitMs(max_changes, nowMs) : 0;
+    if (!counts) return 0;
+    if (waitMs === 0) this.told.delete(LIMIT);
+    else if (!this.told.has(LIMIT)) {
+      const why = `${max_changes} changes within 10 minutes are the limit`;
+      decide({ subject: parts[0]?.id ?? key, what: 'Hold back', why, inputs: { max_changes } });
+      this.told.set(LIMIT, why);
     }
-    const why = `${this.changesMs.length} changes within 10 minutes are the limit`;
-    const decision: Decision = { subject, what: 'Hold back', why, inputs: { max_changes } };
-    if (this.told.get('limit') !== why) decide(decision);
-    this.told.set('limit', why);
-    return this.changesMs[0]! + WINDOW_MS - nowMs;
-  }
-
-  private retryLater(): number {
-    const ms = Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.failures++);
-    this.notBeforeMs = performance.now() + ms;
-    return ms;
+    return waitMs;
   }
 }
 
-function refused(error: unknown): null {
-  if (error instanceof ProblemError && error.status < 500) return null;
-  throw error;
+/** One change of what runs. */
+interface Job {
+  /** What is tried again if it is refused. */
+  readonly key: string;
+  readonly what: string;
+  readonly parts: readonly OutOfService[];
+  readonly request: PlanChange;
+  /** Against the limit of changes: what the loop does by itself. */
+  readonly counts: boolean;
+}
+
+const LIMIT = 'limit';
+const HEAL = {
+  key: 'lost',
+  what: 'Run elsewhere what was lost',
+  request: { when_short: 'leave-out' },
+  counts: true,
+} as const;
+const DRAIN = { key: 'drained', what: 'Drain for maintenance', counts: false } as const;
+const RETURN = { what: 'Return what left it', counts: true } as const;
+const AGAIN = { key: 'not kept', what: 'Deploy again', request: {}, counts: true } as const;
+
+function isBack({ lost, maintenance }: OutOfService): boolean {
+  return lost === null && maintenance === null;
+}
+
+/** What is tried again of a part. */
+function keyOf(part: OutOfService): string {
+  if (isBack(part)) return `return ${part.id}`;
+  return part.lost ? HEAL.key : DRAIN.key;
 }

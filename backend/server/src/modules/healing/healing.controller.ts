@@ -1,17 +1,26 @@
 import { Controller, Inject, Res } from '@nestjs/common';
-import type { HealingPolicy, MaintenanceChange, RouteInput, SessionInfo } from '@orrery/contract';
+import {
+  API_PREFIX,
+  type HealingPolicy,
+  type MaintenanceChange,
+  type Operation,
+  type RouteInput,
+  type SessionInfo,
+} from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
 import { MaintenanceService } from './maintenance.service.js';
 import { HealingRecords } from './records.js';
+import { inOrder, Redeployment } from './redeployment.js';
 
 @Controller()
 export class HealingController {
   constructor(
     @Inject(HealingRecords) private readonly records: HealingRecords,
     @Inject(MaintenanceService) private readonly maintenance: MaintenanceService,
+    @Inject(Redeployment) private readonly redeployment: Redeployment,
   ) {}
 
   @Route('getHealingPolicy')
@@ -41,7 +50,23 @@ export class HealingController {
 
   @Route('listChainsNotKept')
   notKept(@Input() { query }: RouteInput<'listChainsNotKept'>, @Res({ passthrough: true }) reply: FastifyReply) {
-    return pageOf(this.records.notKept(), query, ({ chain_id }) => chain_id, reply);
+    return pageOf(inOrder(this.records.notKept()), query, ({ chain_id }) => chain_id, reply);
+  }
+
+  @Route('deployNotKept')
+  async deploy(
+    @Input() { params }: RouteInput<'deployNotKept'>,
+    @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Operation> {
+    const operation = await this.redeployment.deploy(params.chain_id, caller.name);
+    reply.header('location', `${API_PREFIX}/operations/${operation.id}`);
+    return operation;
+  }
+
+  @Route('giveUpNotKept')
+  giveUp(@Input() { params }: RouteInput<'giveUpNotKept'>, @Caller() caller: SessionInfo): Promise<void> {
+    return this.redeployment.giveUp(params.chain_id, caller.name);
   }
 
   @Route('beginMaintenance')

@@ -5,6 +5,7 @@ import { Healer } from './healer.js';
 import { HealingController } from './healing.controller.js';
 import { MaintenanceService } from './maintenance.service.js';
 import { HealingRecords } from './records.js';
+import { Redeployment } from './redeployment.js';
 
 @Global()
 @Module({
@@ -14,6 +15,7 @@ import { HealingRecords } from './records.js';
     { provide: EXCLUSIONS, useExisting: HealingRecords },
     Accounts,
     MaintenanceService,
+    Redeployment,
     Healer,
   ],
   exports: [EXCLUSIONS],

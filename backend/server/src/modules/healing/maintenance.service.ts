@@ -9,11 +9,11 @@ import {
 } from '@orrery/contract';
 import { planRefusal } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
-import { Mutex } from '../../platform/mutex.js';
 import { conflict, notFound, ProblemError } from '../../platform/problem.js';
 import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { isOver } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { instancesOn, leftBy, movesOf, returnTo, uses, warningsOf } from './moves.js';
 import { HealingRecords } from './records.js';
@@ -23,8 +23,6 @@ const NOTHING: Omit<MaintenanceChange, 'part'> = { operation_id: null, moves: []
 /** Takes servers and boards out of service by hand, and back. */
 @Injectable()
 export class MaintenanceService {
-  private readonly mutex = new Mutex();
-
   constructor(
     @Inject(HealingRecords) private readonly records: HealingRecords,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
@@ -34,82 +32,114 @@ export class MaintenanceService {
   ) {}
 
   /** Throws 404, and 409 where the part cannot be drained. */
-  begin(id: string, { reason, force, dry_run }: MaintenanceRequest, by: string): Promise<MaintenanceChange> {
-    return this.mutex.run(async () => {
-      const part = this.partOf(id);
-      if (this.records.find(id)?.maintenance) throw conflict(`${id} is in maintenance already.`);
-      const { infrastructure } = this.infrastructure.current;
-      const base = this.view.comingPlan;
-      const without = part.kind === 'server' ? { without_servers: [id] } : { without_boards: [id] };
-      const request: PlanChange = { ...without, ...(force ? { when_short: 'leave-out' } : {}) };
-      const plan = uses(base, infrastructure, part) ? await this.tried(request, base) : null;
-      if (plan && !plan.feasible) throw conflict(`${id} cannot be drained. ${planRefusal(plan)}${hint(force)}`);
-      const seen = plan ? seenIn(base, plan) : NOTHING;
-      if (dry_run) return { ...seen, part: null };
-      const operation_id = plan ? newId('op') : null;
-      const maintenance = { reason, by, since_ms: Date.now() };
-      const left = leftBy(instancesOn(base, infrastructure, part));
-      const before = this.records.find(id);
-      const entry: OutOfService = {
-        ...part,
-        maintenance,
-        lost: before?.lost ?? null,
-        operation_id,
-        left: [...(before?.left ?? []), ...left],
-      };
-      await this.records.commit((draft) => {
-        draft.put(entry);
-        draft.tell({
-          type: 'maintenance.began',
-          subject: id,
-          message: `Maintenance of ${id}: ${reason}`,
-          actor: by,
-          data: { kind: part.kind, operation_id },
-        });
-      });
-      if (operation_id === null) return { ...NOTHING, part: entry };
-      await this.ask(request, operation_id, by, async () => {
-        await this.records.commit((draft) => (before ? draft.put(before) : draft.remove(id)));
-      });
-      return { ...seen, part: entry, operation_id };
-    });
+  begin(id: string, request: MaintenanceRequest, by: string): Promise<MaintenanceChange> {
+    // A dry run is not to wait for a plan of the loop.
+    return request.dry_run ? this.begun(id, request, by) : this.records.alone(() => this.begun(id, request, by));
   }
 
-  /** Throws 404, and 409 where what left the part cannot return. */
+  private async begun(
+    id: string,
+    { reason, force, dry_run }: MaintenanceRequest,
+    by: string,
+  ): Promise<MaintenanceChange> {
+    const part = this.partOf(id);
+    if (this.records.find(id)?.maintenance) throw conflict(`${id} is in maintenance already.`);
+    const { infrastructure } = this.infrastructure.current;
+    const base = this.view.comingPlan;
+    const without = part.kind === 'server' ? { without_servers: [id] } : { without_boards: [id] };
+    const request: PlanChange = { ...without, ...(force ? { when_short: 'leave-out' } : {}) };
+    const plan = uses(base, infrastructure, part) ? await this.tried(request, base) : null;
+    if (plan && !plan.feasible) throw conflict(`${id} cannot be drained. ${planRefusal(plan)}${hint(force)}`);
+    const seen = plan ? seenIn(base, plan) : NOTHING;
+    if (dry_run) return { ...seen, part: null };
+    const operation_id = plan ? newId('op') : null;
+    const maintenance = { reason, by, since_ms: Date.now(), force };
+    const left = leftBy(instancesOn(base, infrastructure, part));
+    const before = this.records.find(id);
+    await this.records.commit((draft) => {
+      draft.change(id, (now) => ({
+        ...part,
+        maintenance,
+        lost: now?.lost ?? null,
+        operation_id,
+        left: [...(now?.left ?? []), ...left],
+        return_refused: null,
+      }));
+      draft.tell({
+        type: 'maintenance.began',
+        subject: id,
+        message: `Maintenance of ${id}: ${reason}`,
+        actor: by,
+        data: { kind: part.kind, operation_id },
+      });
+    });
+    const undo = () =>
+      this.records.commit((draft) => {
+        draft.change(id, (now) =>
+          now && (now.lost || before)
+            ? { ...now, maintenance: null, operation_id: null, left: before?.left ?? now.left }
+            : undefined,
+        );
+        const data = { kind: part.kind, operation_id };
+        draft.tell({ type: 'maintenance.ended', subject: id, message: 'It was not drained', actor: by, data });
+      });
+    if (operation_id !== null) await this.ask(request, operation_id, by, undo);
+    return { ...seen, part: this.records.find(id) ?? null, operation_id };
+  }
+
+  /**
+   * It is in service then, whatever becomes of what left it: a return that is refused, or does not come about, stays listed
+   * with the reason. Throws 404, and 409 where it is lost, or in service with nothing to return.
+   */
   end(id: string, { return: returns }: MaintenanceEnd, by: string): Promise<MaintenanceChange> {
-    return this.mutex.run(async () => {
+    return this.records.alone(async () => {
       const before = this.records.find(id);
       if (!before) {
         this.partOf(id);
         throw conflict(`${id} is in service already.`);
       }
-      if (!before.maintenance && before.lost) throw conflict(`${id} is lost: ${before.lost.why}.`);
-      const after = before.lost ? { ...before, maintenance: null, operation_id: null } : null;
+      const { maintenance, lost, kind } = before;
+      if (!maintenance && lost) throw conflict(`${id} is lost: ${lost.why}.`);
+      const asked = before.operation_id === null ? undefined : this.deployer.operation(before.operation_id);
+      if (!maintenance && asked && !isOver(asked)) throw conflict(`What left ${id} returns by ${asked.id}.`);
       const base = this.view.comingPlan;
       const { infrastructure } = this.infrastructure.current;
-      const request = returns && !before.lost ? returnTo(before, base, infrastructure) : null;
+      const request = returns && !lost ? returnTo(before, base, infrastructure) : null;
+      const operation_id = request ? newId('op') : null;
       await this.records.commit((draft) => {
-        if (after) draft.put(after);
-        else draft.remove(id);
-        draft.tell({
-          type: 'maintenance.ended',
-          subject: id,
-          message: `${id} is in service again`,
-          actor: by,
-          data: { kind: before.kind, operation_id: null },
-        });
+        draft.change(id, (now) =>
+          now && (lost || request) ? { ...now, maintenance: null, operation_id, return_refused: null } : undefined,
+        );
+        const message = maintenance ? `${id} is in service again` : `${id} is used as others are`;
+        if (maintenance || !request)
+          draft.tell({ type: 'maintenance.ended', subject: id, message, actor: by, data: { kind, operation_id } });
       });
-      if (!request) return { ...NOTHING, part: after };
-      const back = () => this.records.commit((draft) => draft.put(before));
-      const operation_id = newId('op');
+      const seen = request ? await this.returned(id, request, operation_id!, by, base) : null;
+      return { ...NOTHING, ...seen, part: this.records.find(id) ?? null };
+    });
+  }
+
+  /** Null: it was refused. */
+  private async returned(id: string, request: PlanChange, operation_id: string, by: string, base: Plan | null) {
+    const refuse = (why: string) =>
+      this.records.commit((draft) =>
+        draft.change(id, (now) =>
+          now?.operation_id === operation_id ? { ...now, operation_id: null, return_refused: why } : now,
+        ),
+      );
+    try {
       const plan = await this.tried(request, base);
       if (!plan.feasible) {
-        await back();
-        throw conflict(`What left ${id} cannot return. ${planRefusal(plan)}`);
+        await refuse(planRefusal(plan));
+        return null;
       }
-      await this.ask(request, operation_id, by, back);
-      return { ...seenIn(base, plan), part: after, operation_id };
-    });
+      await this.ask(request, operation_id, by, () => Promise.resolve());
+      return { ...seenIn(base, plan), operation_id };
+    } catch (error) {
+      await refuse((error as Error).message);
+      if (error instanceof ProblemError && error.status < 500) return null;
+      throw error;
+    }
   }
 
   private tried(request: PlanChange, base: Plan | null): Promise<Plan> {

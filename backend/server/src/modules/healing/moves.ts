@@ -92,6 +92,7 @@ export function chainsLeftOut(
         ...rest,
         version,
         since_ms: nowMs,
+        operation_id: null,
         ...(execution ? { execution } : {}),
         ...(schedule ? { schedule } : {}),
         ...(offload ? { offload } : {}),

@@ -3,6 +3,7 @@ import { ChainNotKept, type EventDraft, HealingPolicyRequest, Id, OutOfService }
 import { z } from 'zod';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
+import { Mutex } from '../../platform/mutex.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import type { Exclusions } from '../../ports/exclusions.js';
@@ -24,10 +25,10 @@ const MOST_CHAINS = 1000;
 
 /** Writes of one transaction. */
 export interface RecordsDraft {
-  put(part: OutOfService): void;
-  remove(id: string): void;
-  keepNot(chain: ChainNotKept): void;
-  forget(chainId: string): void;
+  /** From what is stored now, so that nothing that was changed or removed meanwhile comes back; undefined: it is in service. */
+  change(id: string, to: (now: OutOfService | undefined) => OutOfService | undefined): void;
+  /** As `change`; undefined: the chain is kept, or given up. */
+  changeChain(id: string, to: (now: ChainNotKept | undefined) => ChainNotKept | undefined): void;
   accounted(planId: string | null): void;
   tell(event: EventDraft): void;
 }
@@ -39,6 +40,7 @@ export class HealingRecords implements Exclusions, OnModuleInit {
   private readonly chains: DurableCollection<ChainNotKept>;
   private readonly policies: DurableCollection<StoredPolicy>;
   private readonly accounts: DurableCollection<Accounted>;
+  private readonly mutex = new Mutex();
 
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
@@ -133,12 +135,15 @@ export class HealingRecords implements Exclusions, OnModuleInit {
     return this.collections.commit((batch) => work(this.draftOf(batch)));
   }
 
+  /** What is decided from the records and asked for by several writes: by hand or by the loop, one at a time. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.mutex.run(work);
+  }
+
   private draftOf(batch: Batch): RecordsDraft {
     return {
-      put: (part) => batch.put(this.parts, part),
-      remove: (id) => void batch.remove(this.parts, id),
-      keepNot: (chain) => batch.put(this.chains, chain),
-      forget: (chainId) => void batch.remove(this.chains, chainId),
+      change: (id, to) => changeIn(batch, this.parts, id, to),
+      changeChain: (id, to) => changeIn(batch, this.chains, id, to),
       accounted: (plan_id) => batch.put(this.accounts, { id: ACCOUNTED, plan_id }),
       tell: (event) => batch.also((transaction) => this.events.appendIn(transaction, event)),
     };
@@ -147,4 +152,18 @@ export class HealingRecords implements Exclusions, OnModuleInit {
   private excluded(kind: OutOfService['kind'], isOut: (part: OutOfService) => boolean): string[] {
     return this.parts.all().flatMap((part) => (part.kind === kind && isOut(part) ? [part.id] : []));
   }
+}
+
+/** Precondition: a batch changes an entry once. */
+function changeIn<T extends object>(
+  batch: Batch,
+  collection: DurableCollection<T>,
+  id: string,
+  to: (now: T | undefined) => T | undefined,
+): void {
+  const now = collection.find(id);
+  const next = to(now);
+  if (next === now) return;
+  if (next) batch.put(collection, next);
+  else batch.remove(collection, id);
 }

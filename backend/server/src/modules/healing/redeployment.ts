@@ -1,0 +1,186 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type ChainNotKept, type Operation, PlanRequest } from '@orrery/contract';
+import type { LoopRun } from '../../platform/control-loop/definition.js';
+import { newId } from '../../platform/ids.js';
+import { notFound, ProblemError } from '../../platform/problem.js';
+import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { isOver } from '../../ports/operation-log.js';
+import { PLANS, type PlanStore } from '../../ports/plan-store.js';
+import { isDone } from './accounts.js';
+import { HealingRecords } from './records.js';
+import { Retries } from './retries.js';
+
+const BY = 'healing';
+/** Chains of one plan, as many as a request may name. */
+const MOST_CHAINS = 64;
+
+/** What is asked for next; the id was stored before. */
+interface Attempt {
+  readonly id: string;
+  readonly chains: readonly ChainNotKept[];
+}
+
+interface Limited {
+  /** For how long the limit of changes holds one back, in ms; 0: it does not. */
+  readonly heldBack: () => number;
+  readonly made: () => void;
+}
+
+/** Deploys chains that are not kept again, the most important first, or gives them up. */
+@Injectable()
+export class Redeployment {
+  private readonly retries = new Retries();
+  /** For what it was last tried, and how many of the chains were tried for it. */
+  private tried = { of: '', chains: 0 };
+
+  constructor(
+    @Inject(HealingRecords) private readonly records: HealingRecords,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(PLANS) private readonly plans: PlanStore,
+    @Inject(DEPLOYER) private readonly deployer: Deployer,
+  ) {}
+
+  /** Something changed on which it depends whether there is room. */
+  tryAnew(): void {
+    this.tried = { of: '', chains: 0 };
+    this.retries.clear('');
+  }
+
+  /** Operations that came to nothing are forgotten; those that came about are accounted for with their plans. */
+  async settle(nowMs: number): Promise<void> {
+    for (const { operation_id } of this.records.notKept()) {
+      const operation = operation_id === null ? undefined : this.deployer.operation(operation_id);
+      if (!operation || !isOver(operation) || isDone(operation)) continue;
+      await this.forget(operation.id);
+      this.retries.later('', nowMs);
+    }
+  }
+
+  /** When to look again, in ms. */
+  async act({ decide, step }: LoopRun, nowMs: number, { heldBack, made }: Limited): Promise<number[]> {
+    const waitMs = this.retries.waitMs('', nowMs);
+    if (waitMs > 0) return [waitMs];
+    const attempt = await step(this.next());
+    if (attempt === null) return [];
+    if (attempt === 'more') return [1];
+    const heldMs = heldBack();
+    if (heldMs > 0) return [heldMs];
+    const ids = new Set(attempt.chains.map(({ chain_id }) => chain_id));
+    await this.records.commit((draft) => {
+      for (const id of ids) draft.changeChain(id, (now) => now && { ...now, operation_id: attempt.id });
+    });
+    const refusal = await step(this.ask(attempt));
+    const what = refusal === null ? 'Deploy again' : 'Deploy again: not possible';
+    const inputs = { chains: ids.size, waiting: this.records.notKept().length - ids.size };
+    decide({ subject: [...ids].join(', '), what, why: refusal ?? 'there is room for it again', inputs });
+    if (refusal === null) {
+      this.retries.clear('');
+      made();
+      return [];
+    }
+    await this.forget(attempt.id);
+    return [this.retries.later('', nowMs)];
+  }
+
+  /** Null: there is nothing to ask for; `more`: not in those that were looked at. */
+  private async next(): Promise<Attempt | 'more' | null> {
+    const waiting = inOrder(this.records.notKept());
+    const [asked] = waiting.flatMap(({ operation_id }) => operation_id ?? []);
+    if (asked !== undefined) {
+      // Asked for before a kill, or under way.
+      if (this.deployer.operation(asked)) return null;
+      return { id: asked, chains: waiting.filter(({ operation_id }) => operation_id === asked) };
+    }
+    const plan = this.view.comingPlan;
+    const { revision } = this.infrastructure.current;
+    const out = this.records.out().flatMap(({ id, lost, maintenance }) => (lost || maintenance ? [id] : []));
+    const of = JSON.stringify([plan?.id, revision, out, waiting.map(({ chain_id }) => chain_id)]);
+    if (of !== this.tried.of) this.tried = { of, chains: 0 };
+    const chains = waiting.slice(this.tried.chains, this.tried.chains + MOST_CHAINS);
+    if (chains.length === 0) return null;
+    const request = PlanRequest.parse(requestFor(chains));
+    const found = await this.plans.tryOut(request, plan, this.view.comingDrivers).catch(refused);
+    const fit = new Set(found?.feasible ? found.chains.map(({ chain_id }) => chain_id) : []);
+    const again = chains.filter(({ chain_id }) => fit.has(chain_id));
+    if (again.length > 0) return { id: newId('op'), chains: again };
+    this.tried = { of, chains: this.tried.chains + chains.length };
+    return this.tried.chains < waiting.length ? 'more' : null;
+  }
+
+  /** Null: accepted. Otherwise why not. */
+  private async ask({ id, chains }: Attempt): Promise<string | null> {
+    try {
+      await this.deployer.change(requestFor(chains), { id, kind: 'reconfigure', by: BY });
+      return null;
+    } catch (error) {
+      if (error instanceof ProblemError && error.status < 500) return error.message;
+      throw error;
+    }
+  }
+
+  private forget(operation: string): Promise<void> {
+    return this.records.commit((draft) => {
+      for (const { chain_id } of this.records.notKept())
+        draft.changeChain(chain_id, (now) => (now?.operation_id === operation ? { ...now, operation_id: null } : now));
+    });
+  }
+
+  /** By hand, and only where no other chain is taken down for it. Throws 404, and 409 with what it lacks. */
+  deploy(id: string, by: string): Promise<Operation> {
+    return this.records.alone(async () => {
+      const chain = this.find(id);
+      const known = chain.operation_id === null ? undefined : this.deployer.operation(chain.operation_id);
+      if (known && !isOver(known)) return known;
+      const operation = newId('op');
+      await this.records.commit((draft) => {
+        draft.changeChain(id, (now) => now && { ...now, operation_id: operation });
+      });
+      const { chains } = requestFor([chain]);
+      return this.deployer.change({ chains }, { id: operation, kind: 'deploy', by }).catch(async (error: unknown) => {
+        if (error instanceof ProblemError && error.status < 500) await this.forget(operation);
+        throw error;
+      });
+    });
+  }
+
+  /** Throws 404, and 409 where its packets cannot be let through, or it is being deployed. */
+  giveUp(id: string, by: string): Promise<void> {
+    return this.records.alone(async () => {
+      const { operation_id } = this.find(id);
+      const known = operation_id === null ? undefined : this.deployer.operation(operation_id);
+      if (known && !isOver(known)) throw new ProblemError(409, `It is being deployed by ${known.id}.`);
+      if (this.view.comingPlan?.guarded?.some(({ chain_id }) => chain_id === id))
+        await this.deployer.change({ remove: [id] }, { id: newId('op'), kind: 'undeploy', by });
+      await this.records.commit((draft) => {
+        draft.changeChain(id, () => undefined);
+        draft.tell({ type: 'healing.given-up', subject: id, message: 'It is not deployed again', actor: by, data: {} });
+      });
+    });
+  }
+
+  private find(id: string): ChainNotKept {
+    const chain = this.records.notKept().find(({ chain_id }) => chain_id === id);
+    if (!chain) throw notFound('chain that is not kept', id);
+    return chain;
+  }
+}
+
+/** The most important first, of equal ones that which waits longest. */
+export function inOrder(chains: readonly ChainNotKept[]): ChainNotKept[] {
+  return chains.toSorted((a, b) => b.priority - a.priority || a.since_ms - b.since_ms);
+}
+
+function requestFor(chains: readonly ChainNotKept[]): PlanChange {
+  const asked = chains.map(
+    ({ priority: _p, because: _b, constraint: _c, since_ms: _s, operation_id: _o, ...chain }) => chain,
+  );
+  return { chains: asked, when_short: 'leave-out' };
+}
+
+function refused(error: unknown): null {
+  if (error instanceof ProblemError && error.status < 500) return null;
+  throw error;
+}

@@ -81,11 +81,14 @@ describe('Boards', () => {
 
   it('leads from a slot to the chain that it serves, unless that is deleted', async () => {
     const chain = { id: 'ch-1', draft: { title: 'Web guard' } };
-    vi.mocked(callFull).mockResolvedValueOnce({ data: { items: [chain], total: 1 }, next: null } as never);
+    const none = { data: { items: [], total: 0 }, next: null };
+    const listed = { data: { items: [chain], total: 1 }, next: null };
+    vi.mocked(callFull).mockImplementation(async (name: string) => (name === 'listChains' ? listed : none) as never);
     show('viewer');
     const link = await screen.findByRole('link', { name: 'Web guard' });
     expect(link.getAttribute('href')).toBe('/chains/ch-1');
     cleanup();
+    vi.mocked(callFull).mockResolvedValue(none as never);
     show('viewer');
     await waitFor(() => expect(screen.queryByRole('link', { name: /Web guard/ })).toBeNull());
     expect(screen.getByText(/Web guard \(deleted\)/)).toBeTruthy();
@@ -144,4 +147,31 @@ describe('Boards', () => {
     await put('slot/board-1.1/pps', 0, 3);
     await waitFor(() => expect(screen.queryByText(/slower than hardware/)).toBeNull());
   });
+});
+
+it('a board is drained as a whole, and says that it is out of service', async () => {
+  const out = {
+    id: 'board-1',
+    kind: 'board',
+    origin: 'twin',
+    maintenance: { reason: 'new cable', by: 'a', since_ms: 1, force: false },
+    lost: null,
+    operation_id: null,
+    left: [],
+    return_refused: null,
+  };
+  const seen = { part: null, operation_id: null, moves: [], not_kept: [], warnings: [] };
+  vi.mocked(call).mockResolvedValue(seen as never);
+  const { user } = show('operator');
+  await user.click(await screen.findByRole('button', { name: 'Drain board-1' }));
+  expect(await screen.findByRole('dialog', { name: 'Drain board-1' })).toBeTruthy();
+  cleanup();
+  vi.mocked(callFull).mockImplementation(async (name: string) => {
+    const items = name === 'listOutOfService' ? [out] : [];
+    return { data: { items, total: items.length }, next: null } as never;
+  });
+  const second = show('operator');
+  await screen.findByText('new cable', {}, { timeout: 5000 });
+  await second.user.click(screen.getByRole('button', { name: 'board-1 back in service' }));
+  expect(call).toHaveBeenCalledWith('endMaintenance', { params: { id: 'board-1' }, body: { return: false } });
 });

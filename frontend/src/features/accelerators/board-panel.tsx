@@ -9,6 +9,7 @@ import { quantityText } from '../../shared/format/quantity.js';
 import { resourcesText } from '../../shared/format/resources.js';
 import { durationText } from '../../shared/format/time.js';
 import { Panel } from '../../shared/page/page-header.js';
+import { PartService } from '../../shared/service/part-service.js';
 import { useSeededSamples } from '../../shared/stream/seed.js';
 import { EmulatedMark, emulatedOutline } from '../../shared/ui/emulated-mark.js';
 import { EmptyState } from '../../shared/ui/states.js';
@@ -59,6 +60,7 @@ function Board({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<Bo
           <Slowdown board={board} />
         </span>
       }
+      actions={<PartService id={board.id} />}
     >
       <dl className={classes.facts}>
         <Fact name="Device">{board.device}</Fact>

@@ -1,4 +1,5 @@
 import type { JoinToken, NodeStatus, OutOfService } from '@orrery/contract';
+import { ServiceActions, ServiceMark, serviceOf } from '../../shared/service/service.js';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
@@ -7,7 +8,11 @@ import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { SubjectLink } from '../../shared/ui/subject-link.js';
 import { AgentActions } from './agent-actions.js';
 import classes from './agents.module.css';
-import { ServiceActions, ServiceMark, serviceOf } from './service.js';
+
+/** Why what left a server could not go back. */
+function returnOf(part: OutOfService | undefined): string | null {
+  return part?.return_refused ? `What left it cannot return: ${part.return_refused}` : null;
+}
 
 interface AgentTable {
   /** Whether the user may admit and revoke agents. */
@@ -74,7 +79,7 @@ export function agentColumns({
       id: 'detail',
       title: 'Detail',
       className: classes.detail,
-      value: ({ id, detail }) => detail ?? partOf(id)?.maintenance?.reason ?? downLinks(id),
+      value: ({ id, detail }) => detail ?? partOf(id)?.maintenance?.reason ?? returnOf(partOf(id)) ?? downLinks(id),
     },
     {
       id: 'actions',
@@ -82,7 +87,9 @@ export function agentColumns({
       untitled: true,
       cell: (node) => (
         <span className={classes.actions}>
-          <ServiceActions node={node} part={partOf(node.id)} may={mayDrain} onDrain={onDrain} />
+          {node.kind === 'server' && (
+            <ServiceActions id={node.id} part={partOf(node.id)} may={mayDrain} onDrain={onDrain} />
+          )}
           <AgentActions node={node} may={may} onToken={onToken} />
         </span>
       ),

@@ -49,6 +49,20 @@ const OUT = [
   },
 ];
 
+const NOT_KEPT = [
+  {
+    chain_id: 'web',
+    version: 1,
+    since_ms: 1,
+    operation_id: null,
+    priority: 10,
+    because: 'no room',
+    constraint: { constraint: 'cpu', needed: 1.2, available: 0.85, unit: 'cores', where: 'any server' },
+  },
+];
+const POLICY = { enabled: true, grace_s: 10, stable_s: 20, return: 'by-origin', max_changes: 6, revision: 3 };
+const LISTS: Record<string, unknown> = { listNodes: NODES, listOutOfService: OUT, listChainsNotKept: NOT_KEPT };
+
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
   call: vi.fn(async (name: string) =>
@@ -56,10 +70,12 @@ vi.mock('../../shared/api/client.js', async (original) => ({
       ? { links: LINKS }
       : name === 'beginMaintenance' || name === 'endMaintenance'
         ? CHANGE
-        : { node: 'tor', token: 'jt-secret', expires_ms: 1 },
+        : name === 'getHealingPolicy'
+          ? POLICY
+          : { node: 'tor', token: 'jt-secret', expires_ms: 1 },
   ),
   callFull: vi.fn(async (name: string) => ({
-    data: { items: name === 'listNodes' ? NODES : name === 'listOutOfService' ? OUT : [], total: NODES.length },
+    data: { items: LISTS[name] ?? [], total: NODES.length },
     next: null,
   })),
 }));
@@ -184,5 +200,40 @@ describe('the page of agents', () => {
     const drain = screen.getByRole<HTMLButtonElement>('button', { name: 'Drain edge-1' });
     expect(drain.disabled).toBe(true);
     expect(drain.closest('[title]')!.getAttribute('title')).toBe('Needs the role operator');
+  });
+
+  it('lists what is not kept with what it lacks, to be tried again or given up after asking', async () => {
+    const user = await show('operator');
+    const table = await screen.findByRole('table', { name: 'Chains that are not kept' });
+    expect(table.textContent).toContain('needs 1.2 cores, has 0.85 cores');
+    await user.click(screen.getByRole('button', { name: 'Try to deploy web again' }));
+    expect(call).toHaveBeenCalledWith('deployNotKept', { params: { chain_id: 'web' } });
+    await user.click(screen.getByRole('button', { name: 'Give up web' }));
+    expect(call).not.toHaveBeenCalledWith('giveUpNotKept', expect.anything());
+    await user.click(await screen.findByRole('button', { name: 'Give up' }));
+    expect(call).toHaveBeenCalledWith('giveUpNotKept', { params: { chain_id: 'web' } });
+  });
+
+  it('lets a viewer try and give up nothing', async () => {
+    await show('viewer');
+    for (const name of ['Try to deploy web again', 'Give up web'])
+      expect((await screen.findByRole<HTMLButtonElement>('button', { name })).disabled).toBe(true);
+  });
+
+  it('changes the policy of healing as it was read, and nothing that is out of bounds', async () => {
+    const user = await show('operator');
+    await user.click(screen.getByRole('button', { name: 'Healing…' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Healing' }, { timeout: 5000 });
+    const grace = await within(dialog).findByRole('textbox', { name: /Grace time/ });
+    await user.clear(grace);
+    await user.type(grace, '0');
+    await user.click(within(dialog).getByRole('button', { name: 'Save' }));
+    expect(call).not.toHaveBeenCalledWith('putHealingPolicy', expect.anything(), expect.anything());
+    await user.clear(grace);
+    await user.type(grace, '30');
+    await user.click(within(dialog).getByRole('button', { name: 'Save' }));
+    const { revision: _, ...policy } = POLICY;
+    const body = { ...policy, grace_s: 30 };
+    await waitFor(() => expect(call).toHaveBeenCalledWith('putHealingPolicy', { body }, { ifMatch: '"3"' }));
   });
 });

@@ -1,17 +1,24 @@
-import type { JoinToken } from '@orrery/contract';
+import { Button } from '@mantine/core';
+import type { HealingPolicy, JoinToken } from '@orrery/contract';
 import { IconServerBolt } from '@tabler/icons-react';
-import { useMemo, useState } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { lazy, Suspense, useMemo, useState } from 'react';
+import { call } from '../../shared/api/client.js';
 import { useNodes, useOutOfService } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { useDownLinksText } from '../../shared/links/down-links.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
+import { DrainDialog } from '../../shared/service/drain-dialog.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
+import { notifyError } from '../../shared/ui/notify.js';
 import { EmptyState } from '../../shared/ui/states.js';
+import { ChainsNotKept } from './chains-not-kept.js';
 import { agentColumns } from './columns.js';
-import { DrainDialog } from './drain-dialog.js';
 import { TokenDialog } from './token-dialog.js';
+
+const HealingForm = lazy(() => import('./healing-form.js'));
 
 export function Component() {
   const query = useNodes();
@@ -21,6 +28,12 @@ export function Component() {
   const [token, setToken] = useState<JoinToken | null>(null);
   const mayDrain = useMay('operator');
   const [drained, setDrained] = useState<string | null>(null);
+  const [policy, setPolicy] = useState<HealingPolicy | null>(null);
+  const read = useMutation({
+    mutationFn: () => call('getHealingPolicy', {}),
+    onSuccess: setPolicy,
+    onError: (error) => notifyError('The policy of healing could not be read', error),
+  });
   const { data: out } = useOutOfService();
   const columns = useMemo(() => {
     const parts = new Map(out?.map((part) => [part.id, part]));
@@ -41,7 +54,15 @@ export function Component() {
         }
       />
       <PageBody>
-        <Panel>
+        <ChainsNotKept may={mayDrain} />
+        <Panel
+          title="Servers and switches"
+          actions={
+            <Button variant="default" loading={read.isPending} onClick={() => read.mutate()}>
+              Healing…
+            </Button>
+          }
+        >
           <DataTable
             label="Agents"
             query={query}
@@ -59,6 +80,9 @@ export function Component() {
         </Panel>
       </PageBody>
       {drained !== null && <DrainDialog node={drained} onClose={() => setDrained(null)} />}
+      <Suspense fallback={null}>
+        {policy && <HealingForm policy={policy} readOnly={!mayDrain} onClose={() => setPolicy(null)} />}
+      </Suspense>
       {token && <TokenDialog token={token} onClose={() => setToken(null)} />}
     </>
   );

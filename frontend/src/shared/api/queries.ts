@@ -83,6 +83,8 @@ export const useServicePools = () => useList('listServicePools', 'service-pools'
 export const useCapabilities = () => useList('listCapabilities', 'capabilities');
 /** Servers and boards that plans do not use, or that are back. */
 export const useOutOfService = () => useList('listOutOfService', 'out-of-service', 10_000);
+/** Chains that were taken down for want of room, the most important first. */
+export const useChainsNotKept = () => useList('listChainsNotKept', 'chains-not-kept', 10_000);
 export const useLoops = () => useList('listLoops', 'loops', 2000);
 export const useSloAlerts = () => useList('listSloAlerts', 'slos', 10_000);
 export const useSlos = () => useList('listSlos', 'slos', 10_000);

@@ -2,6 +2,7 @@ import { sampleKey } from '@orrery/contract/sample-keys';
 import { Link } from 'react-router';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { attachmentText } from '../../../shared/format/attachment.js';
+import { PartService } from '../../../shared/service/part-service.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import { type BoardBox, slotWords } from '../boards.js';
@@ -14,6 +15,7 @@ export function BoardDetail({ board }: { readonly board: BoardBox }) {
       <Facts
         items={[
           ['State', <StatusBadge key="state" state={board.state} />],
+          ['Service', <PartService key="service" id={board.id} />],
           ['Device', board.device],
           ['Attached', attachmentText(board)],
           [
@@ -39,7 +41,7 @@ export function BoardDetail({ board }: { readonly board: BoardBox }) {
         }))}
       />
       <p className="muted">
-        Program and drain it on <Link to="/accelerators">Accelerators</Link>.
+        Program its slots on <Link to="/accelerators">Accelerators</Link>.
       </p>
     </>
   );

@@ -2,6 +2,7 @@ import type { NodeStatus } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { spotText } from '../../../shared/format/form.js';
+import { PartService } from '../../../shared/service/part-service.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
@@ -26,6 +27,7 @@ export function ServerDetail({ node, status, scene, onSelect }: ServerDetailProp
       <Facts
         items={[
           ['Engine', <StatusBadge key="engine" state={status?.engine ?? 'unknown'} />],
+          ['Service', <PartService key="service" id={node.id} />],
           ...agentFacts(status),
           ['Cores', node.subtitle],
           ...(node.addresses.length > 0 ? [['Addresses', node.addresses.join(', ')] as const] : []),

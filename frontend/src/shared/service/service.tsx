@@ -1,13 +1,13 @@
 import { Button } from '@mantine/core';
-import type { NodeStatus, OutOfService } from '@orrery/contract';
+import type { OutOfService } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { call } from '../../shared/api/client.js';
-import { ConfirmButton } from '../../shared/ui/confirm-button.js';
-import { notifyDone, notifyError } from '../../shared/ui/notify.js';
-import { Reason } from '../../shared/ui/reason.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
+import { call } from '../api/client.js';
+import { ConfirmButton } from '../ui/confirm-button.js';
+import { notifyDone, notifyError } from '../ui/notify.js';
+import { Reason } from '../ui/reason.js';
+import { StatusBadge } from '../ui/status-badge.js';
 
-/** In a word whether plans use a server. */
+/** In a word whether plans use a server or board. */
 export function serviceOf(part: OutOfService | undefined): string {
   if (!part) return 'in service';
   if (part.lost) return 'lost';
@@ -23,23 +23,26 @@ export function ServiceMark({ part }: { readonly part: OutOfService | undefined 
 }
 
 interface ServiceActionsProps {
-  readonly node: NodeStatus;
+  /** A server or board. */
+  readonly id: string;
   readonly part: OutOfService | undefined;
-  /** Whether the user may drain servers. */
+  /** Whether the user may drain parts. */
   readonly may: boolean;
-  readonly onDrain: (node: string) => void;
+  readonly onDrain: (id: string) => void;
 }
 
-/** Takes a server out of service and brings it back; a button that is disabled says why. */
-export function ServiceActions({ node: { id, kind }, part, may, onDrain }: ServiceActionsProps) {
+/** Takes a server or board out of service and brings it back; a button that is disabled says why. */
+export function ServiceActions({ id, part, may, onDrain }: ServiceActionsProps) {
   const queries = useQueryClient();
   const end = useMutation({
     mutationFn: (returns: boolean) => call('endMaintenance', { params: { id }, body: { return: returns } }),
-    onSuccess: () => notifyDone(`${id} is back in service.`),
+    onSuccess: ({ part: after, operation_id }) => {
+      const refused = operation_id === null ? after?.return_refused : null;
+      notifyDone(`${id} is back in service.${refused ? ` What left it could not return: ${refused}` : ''}`);
+    },
     onError: (error) => notifyError(`${id} is not back in service`, error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['out-of-service'] }),
   });
-  if (kind !== 'server') return null;
   const isLost = part !== undefined && part.lost !== null && part.maintenance === null;
   const reason = !may ? 'Needs the role operator' : isLost ? 'It is lost, and used again when it is well' : null;
   if (!part || isLost)
@@ -76,7 +79,7 @@ export function ServiceActions({ node: { id, kind }, part, may, onDrain }: Servi
             size="compact-xs"
             aria-label={`${id} back in service, with what left it`}
             disabled={reason !== null}
-            message={`${part.left.length} ${part.left.length === 1 ? 'instance' : 'instances'} that left ${id} and still run elsewhere move back, where there is room.`}
+            message={`${part.return_refused ? `Last time it was not possible: ${part.return_refused} ` : ''}${part.left.length} ${part.left.length === 1 ? 'instance' : 'instances'} that left ${id} and still run elsewhere move back, where there is room.`}
             confirmLabel="Return"
             onConfirm={() => end.mutate(true)}
           >

@@ -1,20 +1,23 @@
 import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import type { MaintenanceChange } from '@orrery/contract';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call } from '../../shared/api/client.js';
-import { constraintText } from '../../shared/plan/plan-text.js';
-import { useFocusReturn } from '../../shared/ui/focus-return.js';
-import { notifyDone, notifyError } from '../../shared/ui/notify.js';
+import { type ChainTitle, useChainTitle } from '../api/chains.js';
+import { call } from '../api/client.js';
+import { constraintText } from '../plan/plan-text.js';
+import { useFocusReturn } from '../ui/focus-return.js';
+import { notifyDone, notifyError } from '../ui/notify.js';
 
 interface DrainDialogProps {
   readonly node: string;
   readonly onClose: () => void;
 }
 
-/** Shows what draining a server would do, and does it. */
+/** Shows what draining a server or board would do, and does it. */
 export function DrainDialog({ node, onClose }: DrainDialogProps) {
   useFocusReturn();
+  const queries = useQueryClient();
+  const titleOf = useChainTitle();
   const [reason, setReason] = useState('');
   const [force, setForce] = useState(false);
   const ask = (body: { reason: string; force: boolean; dry_run: boolean }) =>
@@ -32,6 +35,7 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
       onClose();
     },
     onError: (error) => notifyError(`${node} was not drained`, error),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['out-of-service'] }),
   });
   return (
     <Modal opened onClose={onClose} size={560} centered title={`Drain ${node}`}>
@@ -62,7 +66,7 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
                 {preview.error.message}
               </Text>
             )}
-            {preview.data && <Preview change={preview.data} />}
+            {preview.data && <Preview change={preview.data} titleOf={titleOf} />}
           </div>
           <Group gap="xs" justify="flex-end">
             <Button variant="default" onClick={onClose}>
@@ -78,7 +82,12 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
   );
 }
 
-function Preview({ change: { moves, not_kept, warnings } }: { readonly change: MaintenanceChange }) {
+interface PreviewProps {
+  readonly change: MaintenanceChange;
+  readonly titleOf: ChainTitle;
+}
+
+function Preview({ change: { moves, not_kept, warnings }, titleOf }: PreviewProps) {
   if (moves.length + not_kept.length + warnings.length === 0) return <Text size="sm">Nothing runs there.</Text>;
   return (
     <ul>
@@ -89,7 +98,9 @@ function Preview({ change: { moves, not_kept, warnings } }: { readonly change: M
       ))}
       {not_kept.map(({ chain_id, slo_id, constraint }) => (
         <li key={`${chain_id} ${slo_id}`}>
-          {slo_id === null ? `${chain_id} is taken down` : `${chain_id} misses its objective ${slo_id}`}
+          {slo_id === null
+            ? `${titleOf(chain_id)} is taken down`
+            : `${titleOf(chain_id)} misses its objective ${slo_id}`}
           {constraint ? `: ${constraintText(constraint)}.` : '.'}
         </li>
       ))}

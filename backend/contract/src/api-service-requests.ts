@@ -5,6 +5,7 @@ import { defineRoutes } from './route-definition.js';
 import { byId, page, pageWith } from './route-parameters.js';
 import {
   BulkAnswer,
+  BulkProgress,
   BulkRequests,
   MeasuredRequest,
   ServicePool,
@@ -93,6 +94,17 @@ export const SERVICE_REQUEST_ROUTES = defineRoutes({
     status: 201,
     response: BulkAnswer,
     creates: true,
+  },
+  getBulkProgress: {
+    method: 'GET',
+    path: '/service-requests/bulk/{id}',
+    tag: 'service requests',
+    summary: 'Tell how far a call in bulk has come; who closes its connection cancels it, and nothing is booked',
+    role: 'operator',
+    params: byId,
+    status: 200,
+    response: BulkProgress,
+    problems: [404],
   },
   getServiceRequest: {
     method: 'GET',

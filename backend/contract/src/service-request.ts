@@ -6,6 +6,8 @@ import { Constraint } from './plan-analysis.js';
 
 /** Most instances of one pool. */
 export const MAX_POOL_INSTANCES = 64;
+/** Most that an instance of a pool is planned for, in bit/s: the rates of all instances of a pool are one of its chain. */
+const MOST_BPS = 1e11;
 /** Most requests of one call. */
 export const MAX_BULK_REQUESTS = 10_000;
 
@@ -14,7 +16,10 @@ export const PoolNf = z.strictObject({
   nf: Name,
   config: z.record(z.string(), z.unknown()).default({}),
   count: z.int().min(1).max(32).default(1).describe('instances in software'),
-  rate_bps: RateBps.min(1000).default(100_000_000).describe('of each instance; plans reserve what it takes'),
+  rate_bps: RateBps.min(1000)
+    .max(MOST_BPS)
+    .default(100_000_000)
+    .describe('of each instance; plans reserve what it takes'),
 });
 export type PoolNf = z.infer<typeof PoolNf>;
 
@@ -47,7 +52,7 @@ export const ServicePool = z.strictObject({
   definition: ServicePoolDefinition,
   chain_id: Id,
   state: z.enum(['deploying', 'ready', 'failed', 'removing']),
-  detail: z.string().nullable().describe('failed: why'),
+  detail: z.string().nullable().describe('why it failed, or what its requests wait for; null: nothing is in the way'),
   instances: z.array(
     PoolInstance.extend({
       place: Place.nullable().describe('null: it does not run'),
@@ -58,7 +63,7 @@ export const ServicePool = z.strictObject({
       measured_bps: RateBps.nullable(),
     }),
   ),
-  requests: z.int().min(0).describe('that hold capacity'),
+  requests: z.int().min(0).describe('that hold capacity, or are broken and wait for it'),
   ways: z.int().min(0).describe('in use'),
   created_ms: TimestampMs,
 });
@@ -71,7 +76,7 @@ export const ServiceRequestSpec = z.strictObject({
   match: Filter.describe('direct attributes only'),
   functions: z.array(Name).min(1).max(16).describe('NFs of the pool, in its order'),
   latency_us: DelayUs.min(0.001).describe('bound of the median, from the first engine to the exit'),
-  throughput_bps: RateBps.min(1).describe('that is booked at every instance'),
+  throughput_bps: RateBps.min(1).max(MOST_BPS).describe('that is booked at every instance'),
 });
 export type ServiceRequestSpec = z.infer<typeof ServiceRequestSpec>;
 
@@ -129,8 +134,18 @@ export type MeasuredRequest = z.infer<typeof MeasuredRequest>;
 export const BulkRequests = z.strictObject({
   requests: z.array(ServiceRequestSpec).min(1).max(MAX_BULK_REQUESTS),
   dry_run: z.boolean().default(false).describe('decides alike and books nothing'),
+  progress_id: Id.optional().describe('by which the progress of the call is told'),
 });
 export type BulkRequests = z.infer<typeof BulkRequests>;
+
+/** How far a call has come that waits for its turn or is decided on. */
+export const BulkProgress = z.strictObject({
+  id: Id,
+  requests: z.int().min(0),
+  decided: z.int().min(0),
+  accepted: z.int().min(0),
+});
+export type BulkProgress = z.infer<typeof BulkProgress>;
 
 export const BulkAnswer = z.strictObject({
   accepted: z.int().min(0),

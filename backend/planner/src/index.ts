@@ -71,8 +71,15 @@ export { makePlan } from './plan/make-plan.js';
 export { planRefusal, shortage } from './plan/refusal.js';
 export { seededRandom } from './random.js';
 // Requests for ways through shared instances (HYPER IV).
-export { type Accepted, Admissions, type Decision, type NumberedWay, type Refused } from './requests/admit.js';
-export { canMatch, type HeldClass } from './requests/class-index.js';
+export {
+  type Accepted,
+  Admissions,
+  type Decision,
+  type Deployed,
+  type NumberedWay,
+  type Refused,
+} from './requests/admit.js';
+export { ClassIndex, canMatch, type HeldClass } from './requests/class-index.js';
 export { EntryRoom } from './requests/entry-room.js';
 export type { LiveInstance, LiveOption, LiveState } from './requests/live-network.js';
 export {
@@ -84,7 +91,7 @@ export {
   wayEdge,
   waysOf,
 } from './requests/pool-chain.js';
-export { optionId, type PlacedPoolInstance, poolState } from './requests/pool-state.js';
+export { type PlacedPoolInstance, poolState } from './requests/pool-state.js';
 // Scaling (E2 3.4.3).
 export {
   decideScaling,

@@ -217,13 +217,82 @@ describe('requests in turn on a live state', () => {
           const decision = admission.decide(request, false);
           if (!decision.accepted) continue;
           const key = decision.way.instances.join();
-          const free = [...Array(20).keys()].map((n) => n + 1).find((n) => ![...known.values()].includes(n))!;
-          expect(decision.way.number).toBe(known.get(key) ?? free);
+          const free = () => [...Array(20).keys()].map((n) => n + 1).find((n) => ![...known.values()].includes(n))!;
+          expect(decision.way.number).toBe(known.get(key) ?? free());
           known.set(key, decision.way.number);
+          // Each that is deployed has one of its own.
+          for (const id of decision.deployments) known.set(id, known.get(id) ?? free());
         }
       }),
       { numRuns: 300, seed: 37 },
     );
+  });
+
+  const one = (state: Partial<LiveState>): LiveState => ({
+    functions: NFS,
+    instances: [],
+    options: [],
+    entry_us: () => 0,
+    transit_us: () => 1,
+    ...state,
+  });
+  const option = { nf: 'ids', place: 'server-1', latency_us: 1, rate_bps: 9, cost: 1 };
+  const slow = { id: 'r', from: ['client-1'], match: [], functions: ['ids'], latency_us: 99, throughput_bps: 1 };
+
+  it('have an instance deployed with a way of its own, whose number no other way has', () => {
+    const state = one({
+      instances: [
+        {
+          id: 'run',
+          nf: 'monitor',
+          place: 'server-1',
+          latency_us: 1,
+          measured: false,
+          rate_bps: 9,
+          booked_bps: 0,
+          measured_bps: 0,
+        },
+      ],
+      options: [{ ...option, id: 'new', slot: 'board-9/0' }],
+    });
+    // The second one is that of an instance that does not work, which no pool lists as in use.
+    const ways = [1, 2, 4].map((number) => ({ number, instances: [`other-${number}`] }));
+    const admission = new Admissions({ state, ways, held: [], classes: 0, edges_left: 600 });
+    const decision = admission.decide({ ...slow, functions: ['monitor', 'ids'] }, false);
+    expect(decision).toMatchObject({ way: { number: 3 }, deployments: ['new'] });
+    expect(admission.deployed).toMatchObject([{ option: { id: 'new' }, way: 5 }]);
+    const tight = new Admissions({ state, ways, held: [], classes: 0, edges_left: 4 });
+    expect(tight.decide({ ...slow, functions: ['monitor', 'ids'] }, false)).toMatchObject({
+      accepted: false,
+      shortages: [{ needed: 5, available: 4, unit: 'edges' }],
+    });
+    const alone = new Admissions({ state, ways, held: [], classes: 0, edges_left: 4 });
+    expect(alone.decide(slow, false)).toMatchObject({ way: { number: 3 } });
+    expect(alone.deployed).toMatchObject([{ way: 3 }]);
+  });
+
+  it('of several pools in one call take no packet and no slot of each other', () => {
+    const booked = new ClassIndex();
+    const make = (id: string) =>
+      new Admissions({
+        state: one({ options: [{ ...option, id, slot: 'board-9/0' }] }),
+        ways: [],
+        held: [],
+        booked,
+        classes: 0,
+        edges_left: 600,
+      });
+    const [first, second] = [make('a'), make('b')];
+    const port = (value: number) => [{ attribute: 'port.dst', op: 'is' as const, value }];
+    expect(first.decide({ ...slow, match: port(1) }, false).accepted).toBe(true);
+    second.block('board-9/0');
+    expect(second.decide({ ...slow, id: 's', match: port(1) }, false)).toMatchObject({
+      why: expect.stringContaining('belong to r already'),
+    });
+    expect(second.decide({ ...slow, id: 's', match: port(2) }, false)).toMatchObject({
+      accepted: false,
+      shortages: [{ constraint: 'capacity', where: 'board-9/0' }],
+    });
   });
 
   it('are refused, with the bound, where the chain of the pool is full', () => {
@@ -288,23 +357,42 @@ describe('the index of classes', () => {
       fc.property(
         fc.array(fc.record({ host: fc.constantFrom('a', 'b'), match: terms }), { maxLength: 4 }),
         fc.record({ host: fc.constantFrom('a', 'b'), match: terms }),
-        (held, asked) => {
+        fc.nat(6),
+        (added, asked, removed) => {
           const index = new ClassIndex();
-          held.forEach(({ host, match }, i) => {
+          added.forEach(({ host, match }, i) => {
             index.add({ id: `r-${i}`, from: [host], match });
           });
+          index.remove(`r-${removed}`);
+          const held = added.filter((_, i) => i !== removed);
           const isOf = (match: typeof asked.match) =>
             packets.filter((it) => match.every((term) => matchesTerm(it, term)));
           const meets = held.some(
             ({ host, match }) => host === asked.host && isOf(match).some((it) => isOf(asked.match).includes(it)),
           );
-          expect(index.conflictOf({ from: [asked.host], match: asked.match }) !== null).toBe(meets);
+          expect(index.conflictOf({ id: 'asked', from: [asked.host], match: asked.match }) !== null).toBe(meets);
           seen[meets ? 'conflict' : 'none']++;
         },
       ),
       { numRuns: 1500, seed: 41 },
     );
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(200);
+  });
+});
+
+describe('the instances of a pool', () => {
+  it('have names of their own, however alike those of their NFs are', () => {
+    const alike = 'a-filter-with-a-name-of-thirty-nine-char';
+    const nfs = [`${alike.slice(0, 39)}a`, `${alike.slice(0, 39)}b`, 'ids'].map((nf) => ({
+      nf,
+      config: {},
+      count: 12,
+      rate_bps: 1000,
+    }));
+    const ids = firstInstances({ nfs }).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(36);
+    expect(ids.filter((id) => id.length > 40)).toEqual([]);
+    expect(ids.slice(24)).toContain('ids-12');
   });
 });
 

@@ -7,8 +7,19 @@ import {
   type RequestStage,
 } from '@orrery/contract';
 import { type ChainAnswer, type ChainOptions, chain, route } from '../chaining/chain.js';
-import { idOf, lacking, latencyOf, type PreparedNetwork, prepareNetwork, takeCapacity } from '../chaining/network.js';
+import {
+  exceeds,
+  idOf,
+  isAble,
+  lacking,
+  latencyOf,
+  overbookedBy,
+  type PreparedNetwork,
+  prepareNetwork,
+  takeCapacity,
+} from '../chaining/network.js';
 import type { ChainRequest, Shortage } from '../chaining/problem.js';
+import { shortestPath } from '../chaining/stages.js';
 import { ClassIndex, type HeldClass } from './class-index.js';
 import type { EntryRoom } from './entry-room.js';
 import { type LiveOption, type LiveState, liveNetwork } from './live-network.js';
@@ -33,9 +44,13 @@ export interface Admission {
   readonly state: LiveState;
   /** Ways that are in use, or that lead through one instance. */
   readonly ways: readonly NumberedWay[];
-  /** Classes of accepted requests, and of other chains. */
+  /** Classes of accepted requests, which is only read. */
+  readonly known?: ClassIndex;
+  /** Classes of other chains. */
   readonly held: Iterable<HeldClass>;
-  /** How many of them are of this pool. */
+  /** Gets the classes that are booked; the pools of one call share it. */
+  readonly booked?: ClassIndex;
+  /** Classes of this pool. */
   readonly classes: number;
   /** Edges of the pool's chain that may still be added. */
   readonly edges_left: number;
@@ -64,39 +79,53 @@ export interface Refused {
 
 export type Decision = Accepted | Refused;
 
-const STEPS = 20_000;
-const OPTIONS: ChainOptions = { strategy: 'hyper', seed: 1, budget: { steps: STEPS } };
+/** Partial paths that are looked at where instances share free slots: with reasons, and in bulk. */
+const STEPS = { explained: 20_000, brief: 2000 };
+const optionsOf = (steps: number): ChainOptions => ({ strategy: 'hyper', seed: 1, budget: { steps } });
+const EXPLAINED = optionsOf(STEPS.explained);
+const BRIEF = optionsOf(STEPS.brief);
 const MAX_REJECTED = 128;
+
+/** An option that ways need, with the number of the way that leads through it alone. */
+export interface Deployed {
+  readonly option: LiveOption;
+  readonly way: number;
+}
 
 /**
  * Decides on requests in turn (HYPER IV): each books what it takes before the next is looked at, and options that one has
- * deployed run for the next. `explains`: with what spoke against the others, which takes some ten times as long.
+ * deployed run for the next. `explains`: with what spoke against the others and, where none qualifies, the smallest set of
+ * constraints that rules every way out, which may take a thousand times as long.
  * Precondition: the functions of each are of the pool, in its order and none twice; its filter has no fault.
  */
 export class Admissions {
   private readonly network: PreparedNetwork;
-  private readonly index = new ClassIndex();
+  private readonly state: LiveState;
+  private readonly room: EntryRoom | null;
+  private readonly known: ClassIndex | null;
+  private readonly others = new ClassIndex();
+  private readonly booked: ClassIndex;
+  private readonly added: Deployed[] = [];
   private readonly byPath = new Map<string, NumberedWay>();
   private readonly numbers: Set<number>;
   private classes: number;
   private edgesLeft: number;
 
-  constructor({ state, ways, held, classes, edges_left, room }: Admission) {
+  constructor({ state, ways, known, held, booked, classes, edges_left, room }: Admission) {
     this.room = room ?? null;
     this.state = state;
     this.network = prepareNetwork(liveNetwork(state));
-    for (const each of held) this.index.add(each);
+    this.known = known ?? null;
+    this.booked = booked ?? new ClassIndex();
+    for (const each of held) this.others.add(each);
     for (const way of ways) this.byPath.set(way.instances.join(), way);
     this.numbers = new Set(ways.map(({ number }) => number));
     this.classes = classes;
     this.edgesLeft = edges_left;
   }
 
-  private readonly state: LiveState;
-  private readonly room: EntryRoom | null;
-
   decide(asked: AskedRequest, explains: boolean): Decision {
-    const taken = this.index.conflictOf(asked);
+    const taken = this.booked.conflictOf(asked) ?? this.known?.conflictOf(asked) ?? this.others.conflictOf(asked);
     if (taken)
       return refusal(`Packets of ${taken.host} that match belong to ${taken.id} already.`, [
         { constraint: 'classifier', needed: 1, available: 0, unit: 'classes', where: taken.id },
@@ -112,11 +141,12 @@ export class Admissions {
         },
       ]);
     const request = this.requestOf(asked);
-    const answer = explains ? chain(this.network, request, OPTIONS) : null;
-    const path = answer ? answer.path : route(this.network, request, OPTIONS);
-    if (!path || path.length === 0) return this.refusalOf(request, answer ?? chain(this.network, request, OPTIONS));
+    const answer = explains ? chain(this.network, request, EXPLAINED) : null;
+    const path = answer ? answer.path : this.route(request);
+    if (!path || path.length === 0) return answer ? this.refusalOf(request, answer) : this.briefRefusal(request);
     const ids = Array.from(path, (c) => idOf(this.network, c));
-    const way = this.wayOf(ids);
+    const deployments = Array.from(path).flatMap((c) => (this.network.running[c] ? [] : [idOf(this.network, c)]));
+    const way = this.wayOf(ids, deployments);
     if ('constraint' in way) return refusal(wayWords(way), [way]);
     const full = this.room?.take({ ...asked, way: way.number }, !this.byPath.has(way.instances.join())) ?? null;
     if (full) return refusal(roomWords(full), [full]);
@@ -125,28 +155,56 @@ export class Admissions {
       way,
       stages: this.stagesOf(request, path),
       latency_us: latencyOf(this.network, path, request),
-      deployments: Array.from(path).flatMap((c) => (this.network.running[c] ? [] : [idOf(this.network, c)])),
+      deployments,
       rejected: answer ? this.rejectedOf(answer) : [],
     };
-    this.book(asked, path, way);
+    this.book(asked, path, accepted);
     return accepted;
   }
 
   /** Options that ways which were decided on need, and that are to be deployed. */
-  get deployed(): readonly LiveOption[] {
-    const { instances, options } = this.state;
-    return options.filter((_, i) => this.network.running[instances.length + i]);
+  get deployed(): readonly Deployed[] {
+    return this.added;
   }
 
-  private book(asked: AskedRequest, path: ArrayLike<number>, way: NumberedWay): void {
+  /** The slot is taken: nothing is deployed there any more. */
+  block(slot: string): void {
+    const place = this.network.source.nodes.findIndex(({ id }) => id === slot);
+    if (place >= 0) this.network.nodeFree[place] = 0;
+  }
+
+  private book(asked: AskedRequest, path: ArrayLike<number>, { way, deployments }: Accepted): void {
     takeCapacity(this.network, path, asked.throughput_bps);
-    this.index.add(asked);
+    this.booked.add(asked);
     this.classes++;
+    this.number(way);
+    for (const id of deployments) {
+      const own = this.byPath.get(id) ?? { number: this.lowestFree(), instances: [id] };
+      this.number(own);
+      this.added.push({ option: this.state.options.find((it) => it.id === id)!, way: own.number });
+    }
+  }
+
+  private number(way: NumberedWay): void {
     const key = way.instances.join();
     if (this.byPath.has(key)) return;
     this.byPath.set(key, way);
     this.numbers.add(way.number);
     this.edgesLeft -= way.instances.length + 1;
+  }
+
+  private lowestFree(): number {
+    let number = 1;
+    while (this.numbers.has(number)) number++;
+    return number;
+  }
+
+  private route(request: ChainRequest): ArrayLike<number> | null {
+    const least = shortestPath(this.network, request, true);
+    if (exceeds(least, request.latency_us)) return null;
+    const fastest = this.network.scratch.path.slice(0, request.functions.length);
+    const fits = overbookedBy(this.network, fastest, request.throughput_bps) === null;
+    return route(this.network, request, BRIEF) ?? (fits ? fastest : null);
   }
 
   private requestOf({ functions, latency_us, throughput_bps }: AskedRequest): ChainRequest {
@@ -160,19 +218,20 @@ export class Admissions {
     };
   }
 
-  /** The way through these instances, with the lowest free number if it is new. */
-  private wayOf(instances: readonly string[]): NumberedWay | Constraint {
+  /** The way through these instances, with the lowest free number if it is new. Each that is deployed gets one of its own. */
+  private wayOf(instances: readonly string[], deployments: readonly string[]): NumberedWay | Constraint {
     const known = this.byPath.get(instances.join());
     if (known) return known;
     const where = 'the pool';
-    if (this.numbers.size >= MAX_WAYS)
-      return { constraint: 'metadata', needed: MAX_WAYS + 1, available: MAX_WAYS, unit: 'ways', where };
-    const needed = instances.length + 1;
+    const own = instances.length === 1 ? 0 : deployments.length;
+    if (this.numbers.size + own >= MAX_WAYS) {
+      const needed = this.numbers.size + own + 1;
+      return { constraint: 'metadata', needed, available: MAX_WAYS, unit: 'ways', where };
+    }
+    const needed = instances.length + 1 + 2 * own;
     if (needed > this.edgesLeft)
       return { constraint: 'classifier', needed, available: this.edgesLeft, unit: 'edges', where };
-    let number = 1;
-    while (this.numbers.has(number)) number++;
-    return { number, instances };
+    return { number: this.lowestFree(), instances };
   }
 
   private stagesOf(request: ChainRequest, path: ArrayLike<number>): RequestStage[] {
@@ -221,6 +280,41 @@ export class Admissions {
       }),
     );
     return { accepted: false, why, shortages, nearest_us: lower_bound_us, rejected: rejected.slice(0, MAX_REJECTED) };
+  }
+
+  /** What each function lacks at the instance that has most left; otherwise what the fastest way lacks. */
+  private briefRefusal(request: ChainRequest): Refused {
+    const { functions, throughput_bps: rate, latency_us: bound } = request;
+    const least = shortestPath(this.network, request, true);
+    const nearest_us = Number.isFinite(least) ? least : null;
+    const short = functions.flatMap((f) => this.lackOf(f, rate) ?? []);
+    if (short.length === 0) {
+      const fastest = nearest_us === null ? null : this.network.scratch.path.slice(0, functions.length);
+      const where = this.state.functions[functions.at(-1)!]!;
+      if (!fastest) short.push({ constraint: 'connection', needed: 1, available: 0, unit: 'paths', where });
+      else if (exceeds(least, bound))
+        short.push({ constraint: 'latency', needed: least, available: bound, unit: 'us', where });
+      else short.push(overbookedBy(this.network, fastest, rate)!);
+    }
+    const shortages = short.map(told);
+    return {
+      accepted: false,
+      why: shortages.map((it) => shortageWords(it, nearest_us)).join(' '),
+      shortages,
+      nearest_us,
+      rejected: [],
+    };
+  }
+
+  private lackOf(f: number, rate_bps: number): Shortage | null {
+    const { network } = this;
+    const candidates = network.byFunction[f]!;
+    if (candidates.some((c) => isAble(network, c, rate_bps))) return null;
+    const [first] = candidates;
+    if (first === undefined)
+      return { constraint: 'function', needed: 1, available: 0, unit: 'instances', where: this.state.functions[f]! };
+    const most = candidates.reduce((best, c) => (network.free_bps[c]! > network.free_bps[best]! ? c : best), first);
+    return lacking(network, most, rate_bps);
   }
 }
 

@@ -1,7 +1,8 @@
-import { DIRECT_ATTRIBUTES, type DirectAttribute, type Filter } from '@orrery/contract';
-import { allPackets, type Box, intersectBoxes } from '../check/packet-space.js';
+import { DIRECT_ATTRIBUTES, type Filter } from '@orrery/contract';
+import { allPackets, type Box, domainOf, intersectBoxes } from '../check/packet-space.js';
 import { overlap } from '../check/reach.js';
 import { filterBox } from '../check/resolve-filter.js';
+import { type Bounds, BoxTree } from './box-tree.js';
 
 /** Packets of hosts that match a filter. */
 export interface HeldClass {
@@ -18,43 +19,52 @@ interface Held {
 const NOTHING_DERIVED = () => null;
 const NO_DOMAINS: ReadonlyMap<string, number> = new Map();
 const EVERYTHING = allPackets(NO_DOMAINS);
+const WHOLE = DIRECT_ATTRIBUTES.map((field) => domainOf(field, NO_DOMAINS)[0]!);
+const EXTENT = WHOLE.map(([lo, hi]) => hi - lo + 1);
 
 /**
- * Classes of packets, of which no two may have a packet in common. They are found by the fields in which they allow one
- * value only, so thousands that differ in an address or a port are told apart in a few look-ups.
+ * Classes of packets, of which no two may have a packet in common. Which has is found without a look at all of them, by
+ * whatever fields they differ, so that thousands are told apart.
  */
 export class ClassIndex {
-  /** By host, then by which fields have one value, then by those values. */
-  private readonly byHost = new Map<string, Map<string, Map<string, Held[]>>>();
+  private readonly byHost = new Map<string, BoxTree<Held>>();
+  private readonly byId = new Map<string, { readonly from: readonly string[]; readonly held: Held }>();
 
-  /** Precondition: no term has a fault. */
+  get size(): number {
+    return this.byId.size;
+  }
+
+  /** One that is known by its id is replaced. Precondition: no term has a fault. */
   add({ id, from, match }: HeldClass): void {
+    this.remove(id);
     const box = filterBox(match, NOTHING_DERIVED, NO_DOMAINS);
     if (!box) return;
-    const fields = singleFields(box);
-    for (const host of from) {
-      const shapes = this.byHost.get(host) ?? new Map<string, Map<string, Held[]>>();
-      this.byHost.set(host, shapes);
-      const shape = shapes.get(fields.join()) ?? new Map<string, Held[]>();
-      shapes.set(fields.join(), shape);
-      const values = valuesOf(box, fields);
-      shape.set(values, [...(shape.get(values) ?? []), { id, box }]);
+    const held = { id, box };
+    const bounds = boundsOf(box);
+    const hosts = [...new Set(from)];
+    this.byId.set(id, { from: hosts, held });
+    for (const host of hosts) {
+      const tree = this.byHost.get(host) ?? new BoxTree<Held>(EXTENT);
+      this.byHost.set(host, tree);
+      tree.add(bounds, held);
     }
   }
 
-  /** A class that has a packet in common with this one, with the host that sends it; `null`: none has. */
-  conflictOf({ from, match }: Omit<HeldClass, 'id'>): { readonly id: string; readonly host: string } | null {
+  remove(id: string): void {
+    const known = this.byId.get(id);
+    if (!known) return;
+    this.byId.delete(id);
+    for (const host of known.from) this.byHost.get(host)!.remove(known.held);
+  }
+
+  /** Another class that has a packet in common with this one, with the host that sends it; `null`: none has. */
+  conflictOf({ id, from, match }: HeldClass): { readonly id: string; readonly host: string } | null {
     const box = filterBox(match, NOTHING_DERIVED, NO_DOMAINS);
     if (!box) return null;
-    const own = singleFields(box);
+    const bounds = boundsOf(box);
     for (const host of from) {
-      for (const [name, shape] of this.byHost.get(host) ?? []) {
-        const fields = (name === '' ? [] : name.split(',')) as DirectAttribute[];
-        const known = fields.every((field) => own.includes(field));
-        const candidates = known ? (shape.get(valuesOf(box, fields)) ?? []) : [...shape.values()].flat();
-        const found = candidates.find((held) => meet(held.box, box));
-        if (found) return { id: found.id, host };
-      }
+      const found = this.byHost.get(host)?.find(bounds, (held) => held.id !== id && meet(held.box, box));
+      if (found) return { id: found.id, host };
     }
     return null;
   }
@@ -71,13 +81,7 @@ function meet(a: Box, b: Box): boolean {
   return both !== null && overlap(EVERYTHING, both).length > 0;
 }
 
-function singleFields(box: Box): DirectAttribute[] {
-  return DIRECT_ATTRIBUTES.filter((field) => {
-    const set = box.get(field);
-    return set?.length === 1 && set[0]![0] === set[0]![1];
-  });
-}
-
-function valuesOf(box: Box, fields: readonly DirectAttribute[]): string {
-  return fields.map((field) => box.get(field)![0]![0]).join();
+function boundsOf(box: Box): Bounds {
+  const sets = DIRECT_ATTRIBUTES.map((field, d) => box.get(field) ?? [WHOLE[d]!]);
+  return { lo: sets.map((set) => set[0]![0]), hi: sets.map((set) => set.at(-1)![1]) };
 }

@@ -53,8 +53,9 @@ it('requests find exactly as much room at a switch as their classes take there i
         const term = (attribute: string, value: string | number | null) =>
           value === null ? [] : [{ attribute, op: 'is' as const, value }];
         const match = [...term('port.dst', port), ...term('ip.dst', dst), ...term('ip.proto', proto)];
-        if (index.conflictOf({ from, match })) return [];
-        index.add({ id: `r-${i}`, from, match });
+        const id = `r-${i}`;
+        if (index.conflictOf({ id, from, match })) return [];
+        index.add({ id, from, match });
         const through = { number: way, instances: [INSTANCES[way - 1]!.id] };
         return [{ id: `r-${i}`, from, match, throughput_bps: 1000, way: through }];
       });
@@ -62,7 +63,8 @@ it('requests find exactly as much room at a switch as their classes take there i
       const needed = entriesWith(held) - (before.length === 0 ? without : entriesWith(before));
       const takeAll = (left: number) => {
         const onWay = (it: HeldRequest) => ({ ...it, way: it.way.number });
-        const room = new EntryRoom(RACK, new Map(), new Map([['switch-1', left]]), before.map(onWay));
+        const room = new EntryRoom(RACK, new Map(), new Map([['switch-1', left]]));
+        for (const it of before) room.has(onWay(it));
         return after.map((it) => room.take(onWay(it), false));
       };
       expect(takeAll(needed).every((it) => it === null)).toBe(true);

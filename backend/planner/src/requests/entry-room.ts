@@ -30,16 +30,18 @@ export class EntryRoom {
   /** What drops fragments is shared by classes that differ in their ports alone. */
   private readonly fragments = new Set<string>();
 
-  /** `left`: entries by switch that no plan uses; `planned`: classes that the plan has already. */
+  /** `left`: entries by switch that no plan uses. */
   constructor(
     private readonly infrastructure: Infrastructure,
     private readonly abilities: AbilitiesOf,
     left: ReadonlyMap<string, number>,
-    planned: Iterable<ClassOnWay> = [],
   ) {
     this.left = new Map(left);
-    for (const each of planned)
-      for (const { keys } of this.needsOf(each)) for (const key of keys) this.fragments.add(key);
+  }
+
+  /** The plan has the class already. */
+  has(planned: ClassOnWay): void {
+    for (const { keys } of this.needsOf(planned)) for (const key of keys) this.fragments.add(key);
   }
 
   /** Takes the entries of a class; where a switch has no room for it, that shortage, and nothing is taken. */

@@ -5,8 +5,9 @@ import type { HeldClass } from './class-index.js';
 
 export const POOL_INGRESS = 'in';
 const EGRESS = 'out';
-/** Most edges of a chain (contract). */
+/** Most edges of a chain, and most characters of a name (contract). */
 const MAX_EDGES = 600;
+const MAX_NAME = 40;
 
 /** A request that holds a way of a pool. */
 export interface HeldRequest extends HeldClass {
@@ -23,12 +24,25 @@ export function wayEdge(number: number, stage: number): string {
   return `${wayName(number)}-${stage}`;
 }
 
+/** A name of a node that begins with the words, ends with `tail`, and is not taken. */
+export function freeName(words: string, tail: string, taken: ReadonlySet<string>): string {
+  for (let n = 1; ; n++) {
+    const end = n === 1 ? tail : `-${n}${tail}`;
+    const name = `${words.slice(0, MAX_NAME - end.length)}${end}`;
+    if (!taken.has(name)) return name;
+  }
+}
+
 /** The instances that a new pool begins with. */
 export function firstInstances({ nfs }: Pick<ServicePoolDefinition, 'nfs'>): PoolInstance[] {
-  const instances = nfs.flatMap(({ nf, count, rate_bps }) =>
-    Array.from({ length: count }, (_, i) => ({ id: `${nf.slice(0, 37)}-${i + 1}`, nf, rate_bps })),
+  const taken = new Set<string>();
+  return nfs.flatMap(({ nf, count, rate_bps }) =>
+    Array.from({ length: count }, (_, i): PoolInstance => {
+      const id = freeName(nf, `-${i + 1}`, taken);
+      taken.add(id);
+      return { id, nf, rate_bps, on: 'software', slot: null, way: taken.size };
+    }),
   );
-  return instances.map((it, i) => ({ ...it, on: 'software' as const, slot: null, way: i + 1 }));
 }
 
 /**
@@ -88,7 +102,7 @@ export function poolChain(
     rates.set(way, (rates.get(way) ?? 0) + Math.max(0, rate_bps - (booked.get(id) ?? 0)));
   const classes = grouped(held, ({ way }) => wayName(way.number));
   const most = Math.max(0, ...ways.map(({ number }) => number));
-  return ChainDefinition.parse({
+  const definition = ChainDefinition.parse({
     name: pool.name,
     title: pool.title,
     description: 'Carries the requests of a service pool, which keeps it up to date.',
@@ -101,10 +115,7 @@ export function poolChain(
       {
         id: POOL_INGRESS,
         kind: 'ingress',
-        ways: Array.from({ length: most }, (_, i) => ({
-          id: wayName(i + 1),
-          classes: (classes.get(wayName(i + 1)) ?? []).map(({ id, from, match }) => ({ id, from, match })),
-        })),
+        ways: Array.from({ length: most }, (_, i) => ({ id: wayName(i + 1), classes: [] })),
       },
       ...sorted.map(({ id, nf }) => ({
         id,
@@ -125,4 +136,14 @@ export function poolChain(
       }));
     }),
   });
+  // Classes are as they were accepted: thousands are not parsed again.
+  const withClasses = (node: ChainDefinition['nodes'][number]) =>
+    node.kind !== 'ingress' || !node.ways
+      ? node
+      : { ...node, ways: node.ways.map((way) => ({ ...way, classes: (classes.get(way.id) ?? []).map(classOf) })) };
+  return { ...definition, nodes: definition.nodes.map(withClasses) };
+}
+
+function classOf({ id, from, match }: HeldRequest) {
+  return { id, from: [...from], match };
 }

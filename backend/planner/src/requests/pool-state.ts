@@ -17,6 +17,7 @@ import { hopDelay, serviceUs } from '../slo/latency.js';
 import { overheadsOf } from '../slo/overhead.js';
 import { coreKey, coreUse } from '../slo/placed.js';
 import type { LiveInstance, LiveOption, LiveState } from './live-network.js';
+import { freeName } from './pool-chain.js';
 
 /** What is known of a pool and where it runs. */
 export interface PoolInput {
@@ -65,6 +66,8 @@ export function poolState(input: PoolInput): {
     const seen = input.measured(run.id);
     return {
       ...it,
+      on: run.board ? 'board' : 'software',
+      slot: run.board ? { board: run.board.board, slot: run.board.slot } : null,
       instance_id: run.id,
       place: run.board && isAtSwitch(run) ? slotPlace(run.board) : run.server,
       usable: input.works(run.server, run.board ?? null),
@@ -132,14 +135,16 @@ function predictions({ plan, chain_id, descriptors, infrastructure }: PoolInput)
 /** One instance of each NF for each slot that may run it; the boards' costs decide between them. */
 function optionsOf(input: PoolInput): LiveOption[] {
   const { pool, instances, free_slots } = input;
-  return pool.nfs.flatMap(({ nf, rate_bps }) => {
-    return free_slots(nf).flatMap((slot): LiveOption[] => {
-      const id = optionId(nf, slot);
+  const taken = new Set(instances.map(({ id }) => id));
+  return pool.nfs.flatMap(({ nf, rate_bps }) =>
+    free_slots(nf).flatMap((slot): LiveOption[] => {
       const there = inSlot(input, nf, slot);
-      if (!there || instances.some((it) => it.id === id)) return [];
+      if (!there) return [];
+      const id = freeName(`${nf.slice(0, 18)}-${slot.board.slice(0, 18)}`, `-${slot.slot}`, taken);
+      taken.add(id);
       return [{ id, nf, rate_bps, slot: `${slot.board}/${slot.slot}`, ...there }];
-    });
-  });
+    }),
+  );
 }
 
 /** An instance that is to be deployed is as good as the model says. */
@@ -165,9 +170,4 @@ function inSlot({ pool, descriptors, infrastructure, works }: PoolInput, nf: str
   const cost = costOf({ driver: 'board', board: place, node_id: nf }, descriptor, infrastructure, definition);
   const latency_us = cost.base_latency_us + serviceUs(cost, pool.packet_bytes, server.ghz);
   return { place: server.id, latency_us, cost: board.cost };
-}
-
-/** The node of an instance in a slot. */
-export function optionId(nf: string, { board, slot }: SlotRef): string {
-  return `${nf.slice(0, 18)}-${board.slice(0, 18)}-${slot}`;
 }

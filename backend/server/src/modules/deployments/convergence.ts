@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { DesiredStore } from './desired-store.js';
@@ -10,6 +11,7 @@ export class Convergence {
     @Inject(DesiredStore) private readonly state: DesiredStore,
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(TWIN) private readonly twin: TwinView,
+    @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
   ) {}
 
   /** Servers of the phase that have not reached their generation. */
@@ -21,9 +23,9 @@ export class Convergence {
     return !this.fleet.isConnected(node);
   }
 
-  /** Whether the server or switch is connected, or no longer exists, so that waiting for it makes no sense. */
+  /** Whether nothing waits for the server or switch any more: it is connected, no longer exists, or is done without. */
   isBack(node: string): boolean {
-    return !this.exists(node) || this.fleet.isConnected(node);
+    return !this.exists(node) || this.fleet.isConnected(node) || this.exclusions.lost_servers.includes(node);
   }
 
   failureOf(node: string): string | null {

@@ -1,47 +1,67 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { ImplementationChoice, type Operation } from '@orrery/contract';
+import { type ChainDefinition, ImplementationChoice, type Operation } from '@orrery/contract';
 import { poolChain } from '@orrery/planner';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
-import { ProblemError } from '../../platform/problem.js';
-import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
-import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
-import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { Decider } from './decider.js';
+import { backoffMs, type Ending, endingOf, refusalOf } from './endings.js';
 import { heldRequest, PoolView, passes } from './pool-view.js';
 import { Pools } from './pools.js';
 import { Requests } from './requests.js';
-import { holds, type StoredPool } from './stored.js';
+import { holds, type StoredPool, type StoredRequest } from './stored.js';
+import { Surroundings } from './surroundings.js';
 
+const BY = 'service-requests';
 const BACKOFF = { firstMs: 500, mostMs: 10_000 };
 const DEADLINE_MS = 30_000;
-/** Until a broken request is tried again, or an operation is looked at again. */
+/** Until an operation under way, or a server whose agent is away, is looked at again. */
 const AGAIN_MS = 2000;
-/** Broken requests that are tried again in one run. */
-const MOST_AGAIN = 500;
+/** Between attempts to enforce what something else was in the way of. */
+const RETRY = { firstMs: 500, mostMs: 30_000 };
+/** Between attempts to find ways for broken requests while nothing changes but what is measured. */
+const ANEW = { firstMs: 2000, mostMs: 60_000 };
+
+/** What is known of a pool since the server began. */
+interface Memory {
+  /** Attempts in a row that came to nothing, and when the next one is due; monotonic. */
+  failures: number;
+  notBeforeMs: number;
+  /** Of these, operations that were accepted. */
+  ended: number;
+  /** Why it is tried again. */
+  waitsFor: string | null;
+  /** What does not pass: it is not tried again while all of this is the same. */
+  refused: { readonly chain: ChainDefinition; readonly surroundings: string } | null;
+  /** Attempts in a row that found no way for broken requests, and when the next one is due; monotonic. */
+  vain: number;
+  anewMs: number;
+}
+
+const NOTHING: Memory = { failures: 0, notBeforeMs: 0, ended: 0, waitsFor: null, refused: null, vain: 0, anewMs: 0 };
 
 /** Makes what is accepted run: one operation of a pool for all requests that wait for it (decision 0065). */
 @Injectable()
 export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loop: ControlLoop;
+  private readonly memories = new Map<string, Memory>();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
     @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(Pools) private readonly pools: Pools,
     @Inject(Requests) private readonly requests: Requests,
+    @Inject(Decider) private readonly decider: Decider,
     @Inject(PoolView) private readonly view: PoolView,
     @Inject(CHAINS) private readonly chains: ChainStore,
     @Inject(DEPLOYER) private readonly deployer: Deployer,
     @Inject(OPERATIONS) private readonly operations: OperationLog,
-    @Inject(DEPLOYMENT_VIEW) private readonly deployments: DeploymentView,
-    @Inject(FLEET) private readonly fleet: NodeFleet,
-    @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(Surroundings) private readonly surroundings: Surroundings,
   ) {
     this.loop = loops.add({
       id: 'service-requests',
@@ -57,13 +77,19 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
 
   onApplicationBootstrap(): void {
     this.pools.onChange((ids) => ids.forEach((id) => void this.loop.wake(id)));
-    this.requests.onChange((ids) => ids.forEach((id) => void this.loop.wake(id)));
+    this.requests.onChange((changed) => {
+      const names = new Set(changed.map(({ pool }) => pool));
+      // What is given back may be what others lack.
+      for (const { pool, state } of changed) if (state === 'released') this.memoryOf(pool).anewMs = 0;
+      for (const name of names) this.loop.wake(name);
+    });
     const wakeAll = () => {
-      for (const { definition } of this.pools.all()) this.loop.wake(definition.name);
+      for (const { definition } of this.pools.all()) {
+        this.memoryOf(definition.name).anewMs = 0;
+        this.loop.wake(definition.name);
+      }
     };
-    this.deployments.onChange(wakeAll);
-    this.fleet.onChange(wakeAll);
-    this.boards.onChange(wakeAll);
+    this.surroundings.onChange(wakeAll);
     wakeAll();
   }
 
@@ -71,30 +97,62 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     return this.loop.stop();
   }
 
-  /** Has the pool taken down, unless requests use it; false: some do. */
+  /** Why the requests of the pool are not enforced yet; null: nothing is in the way. */
+  waitsFor(id: string): string | null {
+    return this.memoryOf(id).waitsFor;
+  }
+
+  /** Has the pool taken down, unless requests use it or wait for it; false: some do. */
   remove(id: string): Promise<boolean> {
     return this.collections.commit((batch) => {
       const pool = this.pools.get(id);
-      if (this.requests.heldOf(id).length > 0) return false;
+      if (this.requests.claimsOf(id).length > 0) return false;
       this.pools.putIn(batch, { ...pool, removing: true });
       return true;
     });
   }
 
+  private memoryOf(id: string): Memory {
+    const known = this.memories.get(id) ?? { ...NOTHING };
+    this.memories.set(id, known);
+    return known;
+  }
+
   private async run(run: LoopRun): Promise<RunOutcome | undefined> {
     const pool = this.pools.find(run.key);
-    if (!pool) return { again: 'done' };
+    if (!pool) {
+      this.memories.delete(run.key);
+      return { again: 'done' };
+    }
+    const memory = this.memoryOf(run.key);
     if (pool.operation_id !== null) {
       const operation = this.deployer.operation(pool.operation_id) ?? (await this.operations.get(pool.operation_id));
-      if (operation && !isOver(operation)) return { again: AGAIN_MS };
-      if (operation) await this.settle(pool, operation.id, failureOf(operation));
+      if (operation && !isOver(operation)) return this.await(run, pool, operation);
+      const leftMs = memory.notBeforeMs - performance.now();
+      if (!operation && leftMs > 0) return { again: leftMs };
+      if (operation) await this.settle(pool, operation.id, endingOf(operation, memory.ended++));
       else await this.submit(run, pool, pool.operation_id);
       return { again: 0 };
     }
     if (pool.removing) return this.takeDown(run, pool);
-    const isWaiting = await this.chooseAgain(run, pool);
-    if (await this.begin(run, pool.definition.name)) return { again: 0 };
-    return isWaiting || this.view.isWaiting ? { again: AGAIN_MS } : undefined;
+    const dueMs = pool.ready ? await this.chooseAgain(run, pool) : [];
+    const leftMs = memory.notBeforeMs - performance.now();
+    if (leftMs > 0) dueMs.push(leftMs);
+    else if (await this.begin(run, pool.definition.name)) return { again: 0 };
+    if (this.view.isWaiting) dueMs.push(AGAIN_MS);
+    return dueMs.length > 0 ? { again: Math.max(1, Math.min(...dueMs)) } : undefined;
+  }
+
+  /** An operation that cannot go on without a server that the pool has lost makes way for one that can. */
+  private async await({ decide, step }: LoopRun, pool: StoredPool, { id, state, set_aside, error }: Operation) {
+    const { all } = this.view.stateOf(pool, [], []);
+    const lost = all.find(({ instance_id, usable }) => instance_id !== null && !usable);
+    if (set_aside !== null || (state === 'FAILED_TEMP' && lost)) {
+      const why = error?.detail ?? 'it cannot go on';
+      decide({ subject: pool.definition.name, what: 'Take the operation back', why, inputs: { operation: id } });
+      await step(this.deployer.takeBack(id, `${why} (made way for the rest of the pool)`, BY));
+    }
+    return { again: AGAIN_MS };
   }
 
   /** Gives an operation its id, and with it the requests that it is to enforce; false: there is nothing to do. */
@@ -104,8 +162,15 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
       const held = this.requests.heldOf(id);
       const waiting = held.filter(({ state }) => state === 'requested');
       const running = this.view.deployedOf(pool);
-      if (running && isDeepStrictEqual(running, this.wanted(pool))) return false;
-      if (pool.failed !== null && waiting.length === 0) return false;
+      const wanted = this.wanted(pool);
+      if (running && isDeepStrictEqual(running, wanted)) {
+        // They take ways that their pool has with their classes already.
+        this.requests.changeIn(batch, waiting, { state: 'active' }, 'service-request.active');
+        if (pool.failed !== null) this.pools.putIn(batch, { ...pool, failed: null });
+        return false;
+      }
+      const { refused } = this.memoryOf(id);
+      if (refused?.surroundings === this.surroundings.now() && isDeepStrictEqual(refused.chain, wanted)) return false;
       const number = pool.operations + 1;
       const operation_id = `op-${pool.chain_id}-${number}`;
       this.pools.putIn(batch, { ...pool, operation_id, operations: number });
@@ -132,7 +197,8 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** Asking again after a restart changes nothing twice: the id of the operation is stored before. */
   private async submit({ step }: LoopRun, pool: StoredPool, id: string): Promise<void> {
-    const { chain_id, by, instances } = pool;
+    const { chain_id, instances } = pool;
+    const by = this.askedBy(pool, id);
     try {
       const version = await step(this.chains.keep(chain_id, this.wanted(pool), by));
       // What runs stays where it is, or goes back to software where its slot has failed.
@@ -143,34 +209,69 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
       await step(
         this.deployer.change({ chains: [{ chain_id, version }], implementations }, { id, kind: 'deploy', by }),
       );
+      this.memoryOf(pool.definition.name).waitsFor = null;
     } catch (error) {
-      if (!(error instanceof ProblemError) || error.status >= 500) throw error;
-      await this.settle(pool, id, error.message);
+      await this.settle(pool, id, refusalOf(error));
     }
   }
 
-  /** An operation is over: its requests are active, or refused with the reason. */
-  private settle({ definition: { name } }: StoredPool, id: string, failure: string | null): Promise<void> {
-    return this.collections.commit((batch) => {
+  /** Who asked for what the operation enforces, where it was one, and who declared the pool otherwise. */
+  private askedBy({ definition, by }: StoredPool, operationId: string): string {
+    const own = this.requests.of(definition.name).filter((it) => isOf(it, operationId));
+    const names = new Set(own.map((it) => it.by));
+    return names.size === 1 ? own[0]!.by : by;
+  }
+
+  /** An attempt is over: its requests are active, wait for the next one, or are refused with the reason. */
+  private async settle({ definition: { name } }: StoredPool, id: string, ending: Ending): Promise<void> {
+    const memory = this.memoryOf(name);
+    const refused = ending.is === 'final' ? { chain: this.wanted(this.pools.get(name)) } : null;
+    await this.collections.commit((batch) => {
       const pool = this.pools.get(name);
       if (pool.operation_id !== id) return;
-      const own = this.requests.of(name).filter((it) => it.state === 'deploying' && it.operation_id === id);
-      if (failure === null) this.requests.changeIn(batch, own, { state: 'active' }, 'service-request.active');
-      else
-        this.requests.changeIn(
-          batch,
-          own,
-          { state: 'refused', way: null, why: `It could not be deployed. ${failure}` },
-          'service-request.refused',
-        );
-      const ready = pool.ready || failure === null;
-      this.pools.putIn(batch, { ...this.withoutFailed(pool, failure), operation_id: null, ready, failed: failure });
+      const own = this.requests.of(name).filter((it) => isOf(it, id));
+      switch (ending.is) {
+        case 'done':
+          this.requests.changeIn(batch, own, { state: 'active' }, 'service-request.active');
+          this.pools.putIn(batch, { ...this.asItRuns(pool), operation_id: null, ready: true, failed: null });
+          return;
+        case 'passing':
+          this.requests.changeIn(batch, own, { state: 'requested', operation_id: null });
+          this.pools.putIn(batch, { ...pool, operation_id: null });
+          return;
+        case 'final':
+          this.requests.changeIn(
+            batch,
+            own,
+            { state: 'refused', way: null, why: `It could not be deployed. ${ending.why}` },
+            'service-request.refused',
+          );
+          this.pools.putIn(batch, { ...this.withoutFailed(pool), operation_id: null, failed: ending.why });
+      }
     });
+    memory.failures = ending.is === 'passing' ? memory.failures + 1 : 0;
+    if (ending.is !== 'passing') memory.ended = 0;
+    memory.waitsFor = ending.is === 'passing' ? ending.why : null;
+    memory.notBeforeMs =
+      ending.is === 'passing' ? performance.now() + backoffMs(memory.failures - 1, RETRY.firstMs, RETRY.mostMs) : 0;
+    // Others are tried again without those that were refused.
+    memory.refused = refused && { ...refused, surroundings: this.surroundings.now() };
+  }
+
+  /** With instances in software that have left their slots for good, so that these are free for others. */
+  private asItRuns(pool: StoredPool): StoredPool {
+    const running = new Map(this.view.stateOf(pool, [], []).all.map((it) => [it.id, it]));
+    return {
+      ...pool,
+      instances: pool.instances.map((it) => {
+        const now = running.get(it.id);
+        return now?.instance_id && it.slot && now.slot === null ? { ...it, on: 'software', slot: null } : it;
+      }),
+    };
   }
 
   /** After a failure, without instances on boards that never came to run. */
-  private withoutFailed(pool: StoredPool, failure: string | null): StoredPool {
-    if (failure === null) return pool;
+  private withoutFailed(pool: StoredPool): StoredPool {
     const running = new Set(this.view.deployedOf(pool)?.nodes.map(({ id }) => id));
     const used = this.requests.heldOf(pool.definition.name).filter(({ state }) => state !== 'deploying');
     return {
@@ -181,32 +282,38 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     };
   }
 
-  /** Looks for other ways where instances have failed, and for any way for broken requests; true: some have none. */
-  private async chooseAgain({ decide }: LoopRun, { definition: { name }, ready }: StoredPool): Promise<boolean> {
-    if (!ready) return false;
-    return this.collections.commit((batch) => {
-      const pool = this.pools.get(name);
-      const works = this.worksIn(pool);
-      const failed = ({ way }: { readonly way: { readonly stages: readonly { readonly instance: string }[] } }) =>
-        way.stages.find(({ instance }) => !works(instance))?.instance;
-      const all = this.requests.of(name);
-      const lost = all.filter((it) => holds(it) && failed(it) !== undefined);
-      const broken = all.filter(({ state }) => state === 'broken').slice(0, MOST_AGAIN);
-      if (lost.length + broken.length === 0) return false;
-      if (lost.length > 0)
-        decide({
-          subject: name,
-          what: `Choose ${lost.length} ways anew`,
-          why: `${failed(lost[0] as never)} does not work`,
-          inputs: { requests: lost.length },
-        });
-      this.requests.chooseAgainIn(batch, pool, [...lost, ...broken], (it) =>
-        it.way
-          ? `${failed(it as never)} does not work.`
-          : (it.why ?? '').replace(/ does not work\..*$/s, ' does not work.'),
-      );
-      return true;
-    });
+  /**
+   * Looks for other ways where instances have failed, and for any way for broken requests, the oldest first. When to look
+   * again, in ms.
+   */
+  private async chooseAgain({ decide, signal }: LoopRun, pool: StoredPool): Promise<number[]> {
+    const { name } = pool.definition;
+    const memory = this.memoryOf(name);
+    const works = this.worksIn(pool);
+    const failedOf = ({ way }: StoredRequest) => way?.stages.find(({ instance }) => !works(instance))?.instance;
+    const all = this.requests.claimsOf(name).toReversed();
+    const lost = all.filter((it) => holds(it) && failedOf(it) !== undefined);
+    const broken = all.filter(({ state }) => state === 'broken');
+    if (lost.length + broken.length === 0) return [];
+    const nowMs = performance.now();
+    if (lost.length === 0 && nowMs < memory.anewMs) return [memory.anewMs - nowMs];
+    if (lost.length > 0)
+      decide({
+        subject: name,
+        what: `Choose ${lost.length} ways anew`,
+        why: `${failedOf(lost[0]!)} does not work`,
+        inputs: { requests: lost.length },
+      });
+    const found = await this.decider.chooseAgain(
+      [...lost, ...broken],
+      (it) =>
+        it.way ? `${failedOf(it)} does not work.` : (it.why ?? '').replace(/ does not work\..*$/s, ' does not work.'),
+      signal,
+    );
+    memory.vain = lost.length > 0 || found > 0 ? 0 : memory.vain + 1;
+    const againMs = backoffMs(memory.vain, ANEW.firstMs, ANEW.mostMs);
+    memory.anewMs = performance.now() + againMs;
+    return this.requests.claimsOf(name).some(({ state }) => state === 'broken') ? [againMs] : [];
   }
 
   private async takeDown({ step }: LoopRun, pool: StoredPool): Promise<RunOutcome | undefined> {
@@ -217,7 +324,8 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
       const known = this.deployer.operation(operation.id) ?? operation;
       if (isOver(known) && this.view.isDeployed(pool)) {
         await this.collections.commit((batch) => {
-          const failed = failureOf(known);
+          const ending = endingOf(known, 0);
+          const failed = ending.is === 'done' ? null : ending.why;
           this.pools.putIn(batch, {
             ...this.pools.get(definition.name),
             removing: false,
@@ -234,8 +342,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
   }
 }
 
-/** Why an operation came to nothing; null: it did not. */
-function failureOf({ state, error }: Operation): string | null {
-  if (state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED') return null;
-  return error?.detail ?? 'The operation was taken back.';
+/** Whether the operation enforces the request. */
+function isOf({ state, operation_id }: StoredRequest, operationId: string): boolean {
+  return state === 'deploying' && operation_id === operationId;
 }

@@ -15,10 +15,12 @@ import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { CALIBRATION, type CalibrationView } from '../../ports/calibration.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-catalogue.js';
+import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import type { Pace } from './pace.js';
 import { Presence } from './presence.js';
 import type { HoldingRequest, StoredPool, StoredRequest } from './stored.js';
 
@@ -42,6 +44,7 @@ export class PoolView {
     @Inject(BOARDS) private readonly boards: BoardView,
     @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
   ) {
     this.presence = new Presence(STALE_TIMES * config.timing.agentStaleMs);
   }
@@ -53,9 +56,7 @@ export class PoolView {
 
   /** What requests can use; `taken`: slots that instances of pools have or are to get. */
   stateOf(pool: StoredPool, held: readonly HoldingRequest[], taken: readonly SlotRef[]) {
-    const booked = new Map<string, number>();
-    for (const { way, throughput_bps } of held)
-      for (const { instance } of way.stages) booked.set(instance, (booked.get(instance) ?? 0) + throughput_bps);
+    const booked = bookedBy(held);
     const broken = this.boards.broken();
     const nowMs = performance.now();
     return poolState({
@@ -67,6 +68,7 @@ export class PoolView {
       infrastructure: this.infrastructure.current.infrastructure,
       calibration: this.calibration.current,
       works: (server, slot) =>
+        !this.exclusions.lost_servers.includes(server) &&
         this.presence.works(server, this.fleet.isConnected(server), nowMs) &&
         !(slot && broken.some((it) => isSame(it, slot))),
       booked_bps: (id) => booked.get(id) ?? 0,
@@ -112,7 +114,7 @@ export class PoolView {
   }
 
   /** What the switches have left for the classes of requests; undefined: nothing is deployed. */
-  entryRoomOf(pool: StoredPool, held: readonly HoldingRequest[]): EntryRoom | undefined {
+  async entryRoomOf(pool: StoredPool, held: readonly HoldingRequest[], pace: Pace): Promise<EntryRoom | undefined> {
     const plan = this.deployments.comingPlan;
     if (!plan) return undefined;
     const { infrastructure } = this.infrastructure.current;
@@ -122,29 +124,35 @@ export class PoolView {
     });
     const ingress = this.deployedOf(pool)?.nodes.find(({ kind }) => kind === 'ingress');
     const ways = ingress?.kind === 'ingress' ? (ingress.ways ?? []) : [];
-    const planned = ways.flatMap(({ id, classes }) =>
-      classes.map((it) => ({ id: it.id, from: it.from, match: it.match, way: Number(id.slice(1)) })),
-    );
     const left = new Map(plan.tables.map((it) => [it.switch, it.available - it.entries]));
-    const room = new EntryRoom(infrastructure, new Map(abilities), left, planned);
-    const known = new Set(planned.map(({ id }) => id));
-    for (const { id, from, match, way } of held) if (!known.has(id)) room.take({ from, match, way: way.number }, false);
+    const room = new EntryRoom(infrastructure, new Map(abilities), left);
+    const planned = new Set<string>();
+    for (const { id: way, classes } of ways)
+      for (const { id, from, match } of classes) {
+        planned.add(id);
+        room.has({ from, match, way: Number(way.slice(1)) });
+        await pace.breathe();
+      }
+    for (const { id, from, match, way } of held) {
+      if (!planned.has(id)) room.take({ from, match, way: way.number }, false);
+      await pace.breathe();
+    }
     return room;
   }
 
-  describe(pool: StoredPool, held: readonly HoldingRequest[]): ServicePool {
+  /** `claims`: requests that hold capacity or wait for some; `waitsFor`: what is in the way of them. */
+  describe(pool: StoredPool, held: readonly HoldingRequest[], claims: number, waitsFor: string | null): ServicePool {
     const { definition, chain_id, created_ms } = pool;
     const { all } = this.stateOf(pool, held, []);
-    const booked = (id: string) =>
-      held.reduce((sum, { way, throughput_bps }) => sum + (passes(way, id) ? throughput_bps : 0), 0);
+    const booked = bookedBy(held);
     return {
       id: definition.name,
       definition,
       chain_id,
       state: pool.removing ? 'removing' : pool.ready ? 'ready' : pool.failed === null ? 'deploying' : 'failed',
-      detail: pool.failed,
-      instances: all.map(({ instance_id: _, ...it }) => ({ ...it, booked_bps: booked(it.id) })),
-      requests: held.length,
+      detail: pool.failed ?? waitsFor,
+      instances: all.map(({ instance_id: _, ...it }) => ({ ...it, booked_bps: booked.get(it.id) ?? 0 })),
+      requests: claims,
       ways: new Set(held.map(({ way }) => way.number)).size,
       created_ms,
     };
@@ -169,12 +177,16 @@ export class PoolView {
     };
   }
 
-  /** Slots that nothing uses and nobody reserved, of boards that are not known to lack a module for the NF. */
+  /** Slots that nothing uses and nobody reserved, of boards in service that are not known to lack a module for the NF. */
   private freeSlots(nf: string, taken: readonly SlotRef[]): SlotRef[] {
     const { boards } = this.infrastructure.current.infrastructure;
     const used = nfInstances(this.deployments.comingPlan?.graph).flatMap(({ board }) => board ?? []);
     const busy = [...used, ...taken, ...this.boards.reserved(), ...this.boards.broken()];
+    const { servers, lost_servers, boards: without } = this.exclusions;
+    const isOut = (id: string, server: string) =>
+      [...servers, ...lost_servers].includes(server) || without.includes(id);
     return boards
+      .filter(({ id, server }) => !isOut(id, server))
       .filter(({ id, server }) => this.fleet.boardOf(server, id)?.modules.includes(nf) ?? true)
       .flatMap(({ id, slots }) => Array.from({ length: slots }, (_, slot) => ({ board: id, slot })))
       .filter((slot) => !busy.some((it) => isSame(it, slot)));
@@ -183,6 +195,13 @@ export class PoolView {
 
 function isSame(a: SlotRef, b: SlotRef): boolean {
   return a.board === b.board && a.slot === b.slot;
+}
+
+function bookedBy(held: readonly HoldingRequest[]): Map<string, number> {
+  const booked = new Map<string, number>();
+  for (const { way, throughput_bps } of held)
+    for (const { instance } of way.stages) booked.set(instance, (booked.get(instance) ?? 0) + throughput_bps);
+  return booked;
 }
 
 export function passes(way: HoldingRequest['way'], instance: string): boolean {

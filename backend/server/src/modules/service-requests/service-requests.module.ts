@@ -9,12 +9,15 @@ import {
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { conflict } from '../../platform/problem.js';
-import { Caller, Input, Route } from '../../platform/route.js';
+import { Caller, Gone, Input, Route } from '../../platform/route.js';
+import { Decider } from './decider.js';
 import { Enforcement } from './enforcement.js';
 import { PoolView } from './pool-view.js';
 import { Pools } from './pools.js';
 import { Requests } from './requests.js';
+import { SpecCheck } from './spec-check.js';
 import type { StoredPool } from './stored.js';
+import { Surroundings } from './surroundings.js';
 
 @Controller()
 class ServicePoolsController {
@@ -49,17 +52,23 @@ class ServicePoolsController {
 
   @Route('deleteServicePool')
   async delete(@Input() { params }: RouteInput<'deleteServicePool'>): Promise<void> {
-    if (!(await this.enforcement.remove(params.id))) throw conflict('Requests use the pool; release them first.');
+    if (!(await this.enforcement.remove(params.id)))
+      throw conflict('Requests use the pool, or wait for it; release them first.');
   }
 
   private describe(pool: StoredPool): ServicePool {
-    return this.view.describe(pool, this.requests.heldOf(pool.definition.name));
+    const { name } = pool.definition;
+    const claims = this.requests.claimsOf(name).length;
+    return this.view.describe(pool, this.requests.heldOf(name), claims, this.enforcement.waitsFor(name));
   }
 }
 
 @Controller()
 class ServiceRequestsController {
-  constructor(@Inject(Requests) private readonly requests: Requests) {}
+  constructor(
+    @Inject(Requests) private readonly requests: Requests,
+    @Inject(Decider) private readonly decider: Decider,
+  ) {}
 
   @Route('listServiceRequests')
   list(@Input() { query }: RouteInput<'listServiceRequests'>, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -79,14 +88,23 @@ class ServiceRequestsController {
     @Caller() caller: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MeasuredRequest> {
-    const request = await this.requests.create(body, caller.name);
+    const request = await this.decider.create(body, caller.name);
     reply.header('location', `${API_PREFIX}/service-requests/${request.id}`);
     return this.requests.describe(request);
   }
 
   @Route('createServiceRequests')
-  createAll(@Input() { body }: RouteInput<'createServiceRequests'>, @Caller() caller: SessionInfo) {
-    return this.requests.createAll(body.requests, body.dry_run, caller.name);
+  createAll(
+    @Input() { body }: RouteInput<'createServiceRequests'>,
+    @Caller() caller: SessionInfo,
+    @Gone() gone: AbortSignal,
+  ) {
+    return this.decider.createAll(body, caller.name, gone);
+  }
+
+  @Route('getBulkProgress')
+  progress(@Input() { params }: RouteInput<'getBulkProgress'>) {
+    return this.decider.progress(params.id);
   }
 
   @Route('getServiceRequest')
@@ -102,6 +120,6 @@ class ServiceRequestsController {
 
 @Module({
   controllers: [ServicePoolsController, ServiceRequestsController],
-  providers: [PoolView, Pools, Requests, Enforcement],
+  providers: [PoolView, Pools, Requests, SpecCheck, Decider, Surroundings, Enforcement],
 })
 export class ServiceRequestsModule {}

@@ -35,3 +35,8 @@ export type HoldingRequest = StoredRequest & {
 export function holds(request: StoredRequest): request is HoldingRequest {
   return request.way !== null && HOLDING.some((state) => state === request.state);
 }
+
+/** Whether the request holds capacity or, broken, waits for some. */
+export function claims(request: StoredRequest): boolean {
+  return holds(request) || request.state === 'broken';
+}

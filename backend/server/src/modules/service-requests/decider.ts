@@ -1,0 +1,337 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type BulkAnswer,
+  type BulkProgress,
+  type BulkRequests,
+  type Constraint,
+  type FieldError,
+  MAX_POOL_INSTANCES,
+  type PoolInstance,
+  type ServiceRequestSpec,
+} from '@orrery/contract';
+import { Admissions, ClassIndex, type Decision, edgesLeft } from '@orrery/planner';
+import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import { newId } from '../../platform/ids.js';
+import { Mutex } from '../../platform/mutex.js';
+import { conflict, invalid, notFound, unavailable } from '../../platform/problem.js';
+import { Pace } from './pace.js';
+import { PoolView } from './pool-view.js';
+import { Pools } from './pools.js';
+import { Requests } from './requests.js';
+import { SpecCheck } from './spec-check.js';
+import { holds, type StoredPool, type StoredRequest } from './stored.js';
+
+/** Calls that wait for their turn, at most. */
+const MOST_WAITING = 64;
+/** Beginnings, where pools change while ways are looked for. */
+const ATTEMPTS = 4;
+
+interface Session {
+  readonly pool: StoredPool;
+  readonly admissions: Admissions;
+}
+
+interface Decided {
+  readonly request: StoredRequest;
+  readonly decision: Decision;
+}
+
+/**
+ * Decides on requests, one call at a time, in short pieces between which the server does other things. What is booked is
+ * stored in one transaction, if the pools are still as they were.
+ */
+@Injectable()
+export class Decider {
+  private readonly mutex = new Mutex();
+  private waiting = 0;
+  /** Classes of requests that hold capacity, but for those in `changed`. */
+  private readonly index = new ClassIndex();
+  private readonly changed = new Set<string>();
+  private readonly bulks = new Map<string, BulkProgress>();
+
+  constructor(
+    @Inject(COLLECTIONS) private readonly collections: Collections,
+    @Inject(Pools) private readonly pools: Pools,
+    @Inject(Requests) private readonly requests: Requests,
+    @Inject(PoolView) private readonly view: PoolView,
+    @Inject(SpecCheck) private readonly check: SpecCheck,
+  ) {
+    requests.onChange((changed) => {
+      for (const { id } of changed) this.changed.add(id);
+    });
+  }
+
+  /** Accepts or refuses one request, and keeps it either way. Throws 422. */
+  async create(spec: ServiceRequestSpec, by: string): Promise<StoredRequest> {
+    const errors = this.check.errorsOf(spec, '');
+    if (errors.length > 0) throw invalid(errors);
+    return this.inTurn(new Pace(), async (call) => {
+      const { request } = await call.decide(spec, true, by, 0);
+      return (batch) => {
+        call.bookIn(batch);
+        this.requests.putIn(batch, request);
+        this.requests.tellIn(
+          batch,
+          request.way ? 'service-request.accepted' : 'service-request.refused',
+          [request],
+          by,
+        );
+        return request;
+      };
+    });
+  }
+
+  /**
+   * Decides on requests in turn; refused ones are not kept. Once `gone` is aborted, nothing is booked any more. Throws 422
+   * that names the fields of any that is not valid.
+   */
+  async createAll(bulk: BulkRequests, by: string, gone: AbortSignal): Promise<BulkAnswer> {
+    const { requests: specs, dry_run, progress_id } = bulk;
+    const pace = new Pace(gone);
+    const tell = this.progressOf(progress_id, specs.length);
+    try {
+      await this.requireValid(specs, pace);
+      return await this.inTurn(pace, async (call) => {
+        const before = pace.workMs;
+        const decided: Decided[] = [];
+        let accepted = 0;
+        for (const [place, spec] of specs.entries()) {
+          const one = await call.decide(spec, false, by, place);
+          decided.push(one);
+          if (one.decision.accepted) accepted++;
+          tell(place + 1, accepted);
+        }
+        const answer = {
+          accepted,
+          refused: specs.length - accepted,
+          dry_run,
+          decided_ms: pace.workMs - before,
+          results: decided.map(({ request, decision }) => ({
+            id: decision.accepted && !dry_run ? request.id : null,
+            latency_us: decision.accepted ? decision.latency_us : null,
+            why: decision.accepted ? null : decision.why,
+          })),
+        };
+        return (batch) => {
+          if (dry_run || accepted === 0) return answer;
+          call.bookIn(batch);
+          const booked = decided.filter(({ decision }) => decision.accepted).map(({ request }) => request);
+          for (const request of booked) this.requests.putIn(batch, request);
+          this.requests.tellIn(batch, 'service-request.accepted', booked, by);
+          return answer;
+        };
+      });
+    } finally {
+      if (progress_id !== undefined) this.bulks.delete(progress_id);
+    }
+  }
+
+  /** How far a call has come. Throws 404 once it is answered. */
+  progress(id: string): BulkProgress {
+    const found = this.bulks.get(id);
+    if (!found) throw notFound('call under way', id);
+    return found;
+  }
+
+  /**
+   * Chooses the ways of requests anew; those that get none are broken. Those that have changed meanwhile are left as they
+   * are. Resolves with the number that found a way.
+   */
+  chooseAgain(
+    again: readonly StoredRequest[],
+    why: (it: StoredRequest) => string,
+    signal: AbortSignal,
+  ): Promise<number> {
+    return this.inTurn(new Pace(signal), async (call) => {
+      call.without = new Set(again.map(({ id }) => id));
+      const now = Date.now();
+      const found: StoredRequest[] = [];
+      const broken: { readonly before: StoredRequest; readonly after: StoredRequest }[] = [];
+      const isAsItWas = (it: StoredRequest) => this.requests.find(it.id) === it;
+      const befores = new Map(again.map((it) => [it.id, it]));
+      for (const before of again) {
+        const decision = await call.admit(before, false);
+        if (decision.accepted) {
+          found.push({ ...before, ...outcomeOf(decision), state: 'requested', operation_id: null, updated_ms: now });
+          continue;
+        }
+        if (before.state === 'broken' && sameLack(before.shortages, decision.shortages)) continue;
+        const detail = `${why(before)} ${decision.why}`;
+        const after = { ...before, ...outcomeOf(decision), state: 'broken' as const, why: detail, updated_ms: now };
+        broken.push({ before, after });
+      }
+      return (batch) => {
+        const chosen = found.filter(({ id }) => isAsItWas(befores.get(id)!));
+        const failed = broken.filter(({ before }) => isAsItWas(before));
+        if (chosen.length > 0) call.bookIn(batch);
+        for (const request of [...chosen, ...failed.map(({ after }) => after)]) this.requests.putIn(batch, request);
+        this.requests.tellIn(batch, 'service-request.accepted', chosen);
+        const fresh = failed.filter(({ before }) => before.state !== 'broken').map(({ after }) => after);
+        this.requests.tellIn(batch, 'service-request.broken', fresh);
+        return chosen.length;
+      };
+    });
+  }
+
+  private async requireValid(specs: readonly ServiceRequestSpec[], pace: Pace): Promise<void> {
+    const errors: FieldError[] = [];
+    for (const [i, spec] of specs.entries()) {
+      if (errors.length >= 100) break;
+      errors.push(...this.check.errorsOf(spec, `/requests/${i}`));
+      await pace.breathe();
+    }
+    if (errors.length > 0) throw invalid(errors);
+  }
+
+  private progressOf(id: string | undefined, requests: number): (decided: number, accepted: number) => void {
+    if (id === undefined) return () => undefined;
+    if (this.bulks.has(id)) throw conflict('Another call has this progress_id.');
+    const tell = (decided: number, accepted: number) => void this.bulks.set(id, { id, requests, decided, accepted });
+    tell(0, 0);
+    return tell;
+  }
+
+  /** `work` decides and gives what is to be stored; again from the beginning where a pool has changed meanwhile. */
+  private async inTurn<R>(pace: Pace, work: (call: Call) => Promise<(batch: Batch) => R>): Promise<R> {
+    if (this.waiting >= MOST_WAITING) throw unavailable(`${MOST_WAITING} calls wait for their turn.`);
+    this.waiting++;
+    try {
+      return await this.mutex.run(async () => {
+        for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+          await this.catchUp(pace);
+          const call = new Call(this.pools, this.requests, this.view, this.index, pace);
+          const store = await work(call);
+          pace.check();
+          const stored = await this.collections.commit((batch) => (call.isCurrent ? { answer: store(batch) } : null));
+          if (stored) return stored.answer;
+        }
+        throw unavailable('The pool changes all the time.');
+      });
+    } finally {
+      this.waiting--;
+    }
+  }
+
+  private async catchUp(pace: Pace): Promise<void> {
+    for (const id of this.changed) {
+      this.changed.delete(id);
+      const request = this.requests.find(id);
+      if (request && holds(request)) this.index.add(request);
+      else this.index.remove(id);
+      await pace.breathe();
+    }
+  }
+}
+
+/** One call: what its requests take, pool by pool. */
+class Call {
+  /** Requests that hold nothing as long as it is decided on them. */
+  without: ReadonlySet<string> = new Set();
+  private readonly sessions = new Map<string, Session>();
+  private readonly booked = new ClassIndex();
+  private readonly slots = new Set<string>();
+
+  constructor(
+    private readonly pools: Pools,
+    private readonly requests: Requests,
+    private readonly view: PoolView,
+    private readonly index: ClassIndex,
+    private readonly pace: Pace,
+  ) {}
+
+  /** Whether its pools are as they were when it began. */
+  get isCurrent(): boolean {
+    return [...this.sessions].every(([name, { pool }]) => {
+      const now = this.pools.find(name);
+      return now && !now.removing && isDeepStrictEqual(now.instances, pool.instances);
+    });
+  }
+
+  async decide(spec: ServiceRequestSpec, explains: boolean, by: string, place: number): Promise<Decided> {
+    const id = newId('sr');
+    const decision = await this.admit({ id, ...spec }, explains);
+    const now = Date.now();
+    const request: StoredRequest = {
+      id,
+      ...spec,
+      state: decision.accepted ? 'requested' : 'refused',
+      ...outcomeOf(decision),
+      operation_id: null,
+      by,
+      created_ms: now,
+      updated_ms: now,
+      place,
+    };
+    return { request, decision };
+  }
+
+  async admit(asked: ServiceRequestSpec & { readonly id: string }, explains: boolean): Promise<Decision> {
+    const { admissions } = this.sessions.get(asked.pool) ?? (await this.begin(asked.pool));
+    const decision = admissions.decide(asked, explains);
+    if (decision.accepted && decision.deployments.length > 0)
+      for (const { option } of admissions.deployed) {
+        this.slots.add(option.slot);
+        for (const other of this.sessions.values())
+          if (other.admissions !== admissions) other.admissions.block(option.slot);
+      }
+    await this.pace.breathe();
+    return decision;
+  }
+
+  /** Adds the instances that ways need to the pools. */
+  bookIn(batch: Batch): void {
+    for (const [name, { admissions }] of this.sessions) {
+      const added = admissions.deployed.map(({ option: { id, nf, rate_bps, slot }, way }): PoolInstance => {
+        return { id, nf, on: 'board', slot: slotOf(slot), way, rate_bps };
+      });
+      if (added.length === 0) continue;
+      const pool = this.pools.get(name);
+      this.pools.putIn(batch, { ...pool, instances: [...pool.instances, ...added] });
+    }
+  }
+
+  private async begin(name: string): Promise<Session> {
+    const pool = this.pools.get(name);
+    const held = this.requests.heldOf(name).filter(({ id }) => !this.without.has(id));
+    const claims = this.requests.claimsOf(name).filter(({ id }) => !this.without.has(id));
+    const { state, all } = this.view.stateOf(pool, held, [...this.pools.slots(), ...[...this.slots].map(slotOf)]);
+    const working = new Set(state.instances.map(({ id }) => id));
+    const { ways } = this.view.waysOf(pool, held, (id) => working.has(id));
+    const entries = await this.view.entryRoomOf(pool, held, this.pace);
+    const admissions = new Admissions({
+      state: { ...state, options: state.options.slice(0, Math.max(0, MAX_POOL_INSTANCES - all.length)) },
+      ways,
+      known: this.index,
+      held: this.view.classesOfOthers(this.pools.all()),
+      booked: this.booked,
+      classes: claims.length,
+      edges_left: edgesLeft(ways),
+      ...(entries ? { room: entries } : {}),
+    });
+    const session = { pool, admissions };
+    this.sessions.set(name, session);
+    return session;
+  }
+}
+
+/** Whether the same is lacking, by whatever figures. */
+function sameLack(a: readonly Constraint[], b: readonly Constraint[]): boolean {
+  const what = (all: readonly Constraint[]) => all.map(({ constraint, where }) => `${constraint} ${where}`).join();
+  return what(a) === what(b);
+}
+
+function slotOf(slot: string) {
+  const [board, place] = slot.split('/');
+  return { board: board!, slot: Number(place) };
+}
+
+function outcomeOf(decision: Decision): Pick<StoredRequest, 'way' | 'why' | 'shortages' | 'nearest_us' | 'rejected'> {
+  if (!decision.accepted) {
+    const { why, shortages, nearest_us, rejected } = decision;
+    return { way: null, why, shortages: [...shortages], nearest_us, rejected: [...rejected] };
+  }
+  const { way, stages, latency_us, rejected } = decision;
+  const chosen = { number: way.number, stages: [...stages], latency_us };
+  return { way: chosen, why: null, shortages: [], nearest_us: null, rejected: [...rejected] };
+}

@@ -1,0 +1,34 @@
+import type { Operation } from '@orrery/contract';
+import { ProblemError } from '../../platform/problem.js';
+
+/** How an attempt to enforce requests ended. */
+export type Ending =
+  | { readonly is: 'done' }
+  /** Something else was in the way: it is tried again. */
+  | { readonly is: 'passing'; readonly why: string }
+  /** It would end like this again. */
+  | { readonly is: 'final'; readonly why: string };
+
+/** Operations of one pool in a row that may come to nothing before the last reason counts. */
+const MOST_FAILURES = 5;
+
+/** `failures`: of the pool in a row, before this one. */
+export function endingOf({ state, error, cancelled_by }: Operation, failures: number): Ending {
+  if (state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED') return { is: 'done' };
+  const why = error?.detail ?? 'The operation was taken back.';
+  return { is: cancelled_by !== null || failures + 1 >= MOST_FAILURES ? 'final' : 'passing', why };
+}
+
+/**
+ * Of an operation that was not accepted. That no plan has room or the chain is wrong (422) does not pass; a full queue,
+ * another plan that came first, an agent that is away (409, 412) do. Throws what is no refusal.
+ */
+export function refusalOf(error: unknown): Ending {
+  if (!(error instanceof ProblemError) || error.status >= 500) throw error;
+  return { is: [409, 412].includes(error.status) ? 'passing' : 'final', why: error.message };
+}
+
+/** Until the next attempt, in ms: doubles from `firstMs` to `mostMs`. */
+export function backoffMs(attempts: number, firstMs: number, mostMs: number): number {
+  return Math.min(mostMs, firstMs * 2 ** Math.min(attempts, 20));
+}

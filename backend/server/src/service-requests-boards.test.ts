@@ -52,6 +52,13 @@ it('a request whose bound measured software breaks gets an instance in a free sl
     return (await pool()).instances[0]!.measured;
   });
   server.agents.get(software.place!)!.sample(10, SLOW_BUCKET);
+  const board = { params: { id: 'board-1' } };
+  await server.api.call('beginMaintenance', { ...board, body: { reason: 'test' } });
+  const tried = { body: { requests: [spec(1, 200)], dry_run: true } };
+  expect((await server.api.call('createServiceRequests', tried)).results[0]!.why).toMatch(/^The fastest way takes/);
+  await server.api.call('endMaintenance', { ...board, body: {} });
+  await until('the board is in service', async () => (await server.api.call('listOutOfService')).total === 0);
+  server.agents.get(software.place!)!.sample(10, SLOW_BUCKET);
   const first = await server.api.call('createServiceRequest', { body: spec(1, 200) });
   expect(first.why).toBeNull();
   expect(first.way!.stages[0]!.instance).toBe('ddos-detector-board-1-0');
@@ -79,4 +86,7 @@ it('a request whose bound measured software breaks gets an instance in a free sl
     const { items } = await server.api.call('listServiceRequests');
     return items.every(({ state }) => state === 'active') && !slots().includes(0);
   });
+  // Told where it runs now.
+  const moved = (await pool()).instances.find(({ id }) => id === 'ddos-detector-board-1-0');
+  expect(moved).toMatchObject({ on: 'software', slot: null });
 });

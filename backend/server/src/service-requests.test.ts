@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import {
   type Infrastructure,
   type ServicePool,
@@ -115,6 +116,50 @@ describe('service requests', () => {
     expect(late.nearest_us).toBeGreaterThan(0.5);
   });
 
+  it('over two pools in one call take no packet of each other, and those of one moment all come to run', async () => {
+    await bringUp();
+    const one = { ...POOL, nfs: [{ ...POOL.nfs[0]!, count: 1 }] };
+    await server.api.call('createServicePool', { body: { ...one, name: 'second', title: 'Second' } });
+    const second = { params: { id: 'second' } };
+    await until('it is ready', async () => (await server.api.call('getServicePool', second)).state === 'ready');
+    const small = { functions: ['monitor'], throughput_bps: 1000 };
+    const requests = [asked(7, small), asked(7, { ...small, pool: 'second' }), asked(8, { ...small, pool: 'second' })];
+    const answer = await server.api.call('createServiceRequests', { body: { requests } });
+    expect(answer.results.map(({ why }) => why)).toEqual([
+      null,
+      expect.stringContaining(`belong to ${answer.results[0]!.id} already`),
+      null,
+    ]);
+    const others = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => server.api.call('createServiceRequest', { body: asked(100 + i, small) })),
+    );
+    for (const { id } of [answer.results[0]!, answer.results[2]!, ...others]) await becomes(id!, 'active');
+    expect(server.steered.filter((id) => /^classify\/(pool|second)\./.test(id))).toHaveLength(14);
+  });
+
+  it('in bulk tell how far they have come, leave the server to others, and book nothing once nobody waits for the answer', async () => {
+    await bringUp();
+    const requests = Array.from({ length: 4000 }, (_, i) => asked(i + 1, { throughput_bps: 1 }));
+    const longest = monitorEventLoopDelay({ resolution: 5 });
+    const gone = new AbortController();
+    const headers = { authorization: `Bearer ${server.api.token}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ requests, progress_id: 'bulk-1' });
+    const url = `${server.running.url}/api/v1/service-requests/bulk`;
+    const call = fetch(url, { method: 'POST', headers, body, signal: gone.signal }).catch(() => 'gone');
+    const progress = () => server.api.request('getBulkProgress', { params: { id: 'bulk-1' } });
+    await until('some are decided', async () => {
+      const { status, body: told } = await progress();
+      return status === 200 && (told as { decided: number }).decided > 0;
+    });
+    longest.enable();
+    gone.abort();
+    expect(await call).toBe('gone');
+    await until('it is over', async () => (await progress()).status === 404);
+    longest.disable();
+    expect((await server.api.call('listServiceRequests')).total).toBe(0);
+    expect(longest.max / 1e6).toBeLessThan(400);
+  });
+
   it('are refused one by one where the switch has no entries left, and those before are enforced', async () => {
     await bringUp({ ...RACK, switches: RACK.switches.map((it) => ({ ...it, table_entries: 100 })) });
     const requests = Array.from({ length: 60 }, (_, i) => asked(i + 1, { functions: ['monitor'], throughput_bps: 1 }));
@@ -146,6 +191,10 @@ describe('service requests', () => {
     };
     expect(await pointersOf(asked(1, { functions: ['ids', 'monitor'] }))).toEqual(['/functions/1']);
     expect(await pointersOf(asked(1, { from: ['server-9'] }))).toEqual(['/from/0']);
+    expect(await pointersOf(asked(1, { throughput_bps: 1e13 }))).toEqual(['/throughput_bps']);
+    const absurd = { ...POOL, name: 'absurd', nfs: [{ ...POOL.nfs[0]!, rate_bps: 1e13 }] };
+    const refused = await server.api.request('createServicePool', { body: JSON.stringify(absurd) });
+    expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/nfs/0/rate_bps' }] } });
     expect(await pointersOf(asked(1, { pool: 'none' }))).toEqual(['/pool']);
     expect(await pointersOf(asked(1, { match: [{ attribute: 'ids.verdict', op: 'is', value: 'safe' }] }))).toEqual([
       '/match/0/attribute',
@@ -164,7 +213,42 @@ describe('service requests', () => {
     for (const place of places) await server.agents.get(place)!.kill();
     const broken = await becomes(request.id, 'broken');
     expect(broken).toMatchObject({ way: null, why: expect.stringContaining('does not work') });
+    expect((await server.api.request('deleteServicePool', { params: { id: 'pool' } })).status).toBe(409);
+    expect((await poolNow()).requests).toBe(1);
     for (const place of places) await server.agents.get(place)!.connect();
     await becomes(request.id, 'active');
+    const { items } = await server.api.call('listEvents', { query: { limit: 1000 } });
+    // What the server did on its own is told as its own.
+    const told = eventsOf(items, 'service-request');
+    const own = told.filter(({ type }) => type !== 'service-request.accepted').map(({ actor }) => actor);
+    expect(new Set(own)).toEqual(new Set(['server']));
+    expect(told.filter(({ actor }) => actor !== 'server')).toHaveLength(1);
+    // Once all is well, the loop has nothing to do, whatever agents report.
+    const runs = async () =>
+      (await server.api.call('listLoops')).items.find(({ id }) => id === 'service-requests')!.runs;
+    await until('nothing is waited for', async () => {
+      const { items: loops } = await server.api.call('listLoops');
+      return loops.find(({ id }) => id === 'service-requests')!.next_run_ms === null;
+    });
+    const before = await runs();
+    for (let i = 0; i < 5; i++) for (const agent of server.agents.values()) await agent.reach();
+    expect(await runs()).toBe(before);
+  });
+
+  it('go on without a server that is lost, while an operation of their pool that needs it was set aside', async () => {
+    await bringUp();
+    await server.api.call('putHealingPolicy', { body: { grace_s: 0.2, stable_s: 0.2, max_changes: 100 } });
+    const first = await server.api.call('createServiceRequest', { body: asked(80) });
+    await becomes(first.id, 'active');
+    const { instances } = await poolNow();
+    const lost = instances.find(({ id }) => id === first.way!.stages[0]!.instance)!.place!;
+    await server.agents.get(lost)!.kill();
+    // Both need the lost server, as far as anybody knows.
+    const second = await server.api.call('createServiceRequest', { body: asked(81, { throughput_bps: 7_000_000 }) });
+    expect(second.way!.stages[0]!.instance).not.toBe(first.way!.stages[0]!.instance);
+    const { id } = await server.api.call('createChain', { body: monitorChain('other', 'client-2') });
+    await server.api.call('createDeployment', { body: { chain_id: id } });
+    for (const it of [first, second]) await becomes(it.id, 'active');
+    await until('nothing needs it', async () => (await poolNow()).instances.every(({ place }) => place !== lost));
   });
 });

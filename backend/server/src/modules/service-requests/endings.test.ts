@@ -1,0 +1,29 @@
+import type { Operation } from '@orrery/contract';
+import { expect, it } from 'vitest';
+import { conflict, invalid, ProblemError, unavailable } from '../../platform/problem.js';
+import { backoffMs, endingOf, refusalOf } from './endings.js';
+
+const over = (state: Operation['state'], cancelled_by: string | null = null) =>
+  ({ state, cancelled_by, error: { detail: 'because', errors: [] } }) as unknown as Operation;
+
+it('requests wait where something else was in the way, and are refused by what does not pass', () => {
+  expect(refusalOf(conflict('16 operations are already queued.'))).toMatchObject({ is: 'passing' });
+  expect(refusalOf(new ProblemError(412, 'At another revision.'))).toMatchObject({ is: 'passing' });
+  expect(refusalOf(invalid([], 'There are too few cores.'))).toEqual({ is: 'final', why: 'There are too few cores.' });
+  expect(() => refusalOf(unavailable('The store is away.'))).toThrow('The store is away.');
+});
+
+it('an operation that was taken back is tried again a few times, and one that was cancelled is not', () => {
+  expect(endingOf(over('COMPLETED'), 9)).toEqual({ is: 'done' });
+  expect(endingOf(over('PARTIALLY_COMPLETED'), 9)).toEqual({ is: 'done' });
+  const ends = [0, 1, 2, 3, 4, 5].map((failures) => endingOf(over('ROLLED_BACK'), failures).is);
+  expect(ends).toEqual(['passing', 'passing', 'passing', 'passing', 'final', 'final']);
+  expect(endingOf(over('FAILED'), 0)).toEqual({ is: 'passing', why: 'because' });
+  expect(endingOf(over('ROLLED_BACK', 'somebody'), 0)).toEqual({ is: 'final', why: 'because' });
+});
+
+it('attempts are further and further apart, up to a bound', () => {
+  expect([0, 1, 2, 3, 9, 5000].map((attempts) => backoffMs(attempts, 500, 30_000))).toEqual([
+    500, 1000, 2000, 4000, 30_000, 30_000,
+  ]);
+});

@@ -1,6 +1,6 @@
-import { Button, Checkbox, Textarea } from '@mantine/core';
+import { Button, Checkbox, Group, Progress, Textarea } from '@mantine/core';
 import type { BulkAnswer, ServiceRequestSpec } from '@orrery/contract';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import { countText } from '../../shared/format/number.js';
@@ -11,15 +11,28 @@ import { AcceptanceChart } from './acceptance-chart.js';
 import { EXAMPLE, parseRequests } from './bulk-text.js';
 import classes from './service-requests.module.css';
 
-/** Many requests as text; says which were accepted. */
+const LOOK_MS = 500;
+
+/** A call under way, which ends without effect when its connection is closed. */
+interface Sending {
+  readonly id: string;
+  readonly requests: ServiceRequestSpec[];
+  readonly stop: AbortController;
+}
+
+/** Many requests as text; shows how far they have come, and says which were accepted. */
 export default function BulkDialog({ onClose }: { readonly onClose: () => void }) {
   const queries = useQueryClient();
   const [text, setText] = useState(EXAMPLE);
   const [dryRun, setDryRun] = useState(true);
   const [problem, setProblem] = useState<string | null>(null);
   const send = useMutation({
-    mutationFn: (requests: ServiceRequestSpec[]) =>
-      call('createServiceRequests', { body: { requests, dry_run: dryRun } }, { idempotencyKey: crypto.randomUUID() }),
+    mutationFn: ({ id, requests, stop: { signal } }: Sending) =>
+      call(
+        'createServiceRequests',
+        { body: { requests, dry_run: dryRun, progress_id: id } },
+        { idempotencyKey: id, signal },
+      ),
     onSettled: () => {
       void queries.invalidateQueries({ queryKey: ['service-requests'] });
       void queries.invalidateQueries({ queryKey: ['service-pools'] });
@@ -29,7 +42,16 @@ export default function BulkDialog({ onClose }: { readonly onClose: () => void }
     send.reset();
     const parsed = parseRequests(text);
     setProblem(parsed.ok ? null : parsed.problem);
-    if (parsed.ok) send.mutate(parsed.requests);
+    if (parsed.ok) send.mutate({ id: crypto.randomUUID(), requests: parsed.requests, stop: new AbortController() });
+  };
+  const sending = send.isPending ? send.variables : undefined;
+  const cancel = () => {
+    sending?.stop.abort();
+    send.reset();
+  };
+  const close = () => {
+    sending?.stop.abort();
+    onClose();
   };
   return (
     <FormDialog
@@ -43,7 +65,7 @@ export default function BulkDialog({ onClose }: { readonly onClose: () => void }
         </Button>
       }
       onSubmit={submit}
-      onClose={onClose}
+      onClose={close}
     >
       <Textarea
         label="Requests"
@@ -66,8 +88,32 @@ export default function BulkDialog({ onClose }: { readonly onClose: () => void }
         checked={dryRun}
         onChange={(event) => setDryRun(event.currentTarget.checked)}
       />
+      {sending && <Waiting sending={sending} onCancel={cancel} />}
       {send.data && <Answer answer={send.data} />}
     </FormDialog>
+  );
+}
+
+function Waiting({ sending: { id, requests }, onCancel }: { sending: Sending; onCancel: () => void }) {
+  const { data } = useQuery({
+    queryKey: ['bulk-progress', id],
+    queryFn: () => call('getBulkProgress', { params: { id } }),
+    refetchInterval: LOOK_MS,
+    retry: false,
+  });
+  const { decided = 0, accepted = 0 } = data ?? {};
+  return (
+    <section aria-label="Progress" className={classes.answer}>
+      <Progress value={(100 * decided) / requests.length} aria-label="Decided" />
+      <Group justify="space-between" mt="xs">
+        <span role="status">
+          {countText(decided)} of {countText(requests.length)} decided, {countText(accepted)} accepted
+        </span>
+        <Button variant="default" size="compact-sm" onClick={onCancel}>
+          Cancel: book nothing
+        </Button>
+      </Group>
+    </section>
   );
 }
 

@@ -84,10 +84,16 @@ const POOL: ServicePool = {
 };
 
 const lists: Record<string, readonly unknown[]> = {};
+const calls: AbortSignal[] = [];
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
   callFull: vi.fn(async (name: string) => ({ data: { items: lists[name] ?? [], total: 0 }, next: null })),
-  call: vi.fn(async () => ({ hosts: [] })),
+  call: vi.fn(async (name: string, _input: unknown, options?: { signal?: AbortSignal }) => {
+    if (name === 'getBulkProgress') return { id: 'b', requests: 2, decided: 1, accepted: 1 };
+    if (name !== 'createServiceRequests') return { hosts: [] };
+    calls.push(options!.signal!);
+    return new Promise(() => undefined);
+  }),
 }));
 vi.mock('../../shared/api/session.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/session.js')>()),
@@ -147,5 +153,17 @@ describe('Service requests', () => {
     const detail = within(await screen.findByRole('complementary', { name: 'Service request sr-2' }));
     expect(detail.getByText(REFUSED.why!)).toBeTruthy();
     expect(detail.queryByRole('button', { name: 'Release' })).toBeNull();
+  });
+
+  it('shows how far a call in bulk has come, and cancels it', async () => {
+    lists.listServiceRequests = [ACTIVE];
+    lists.listServicePools = [POOL];
+    const user = show();
+    await user.click(await screen.findByRole('button', { name: 'In bulk' }));
+    await user.click(await screen.findByRole('button', { name: 'Try' }));
+    expect(await screen.findByText('1 of 2 decided, 1 accepted')).toBeTruthy();
+    await user.click(screen.getByRole('button', { name: 'Cancel: book nothing' }));
+    expect(calls.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(screen.queryByText(/decided,/)).toBeNull();
   });
 });

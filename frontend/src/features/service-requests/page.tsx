@@ -129,13 +129,9 @@ export function Component() {
               </Reason>
             }
           >
-            {state !== 'ready' && (
+            {(state !== 'ready' || detail !== null) && (
               <p role="status">
-                {state === 'deploying'
-                  ? 'It is being deployed.'
-                  : state === 'removing'
-                    ? 'It is being taken down.'
-                    : detail}
+                {state === 'removing' ? 'It is being taken down.' : (detail ?? 'It is being deployed.')}
               </p>
             )}
             <DataTable

@@ -35,6 +35,7 @@ export const PATHS = {
   listServiceRequests: ['GET', '/service-requests'],
   createServiceRequest: ['POST', '/service-requests'],
   createServiceRequests: ['POST', '/service-requests/bulk'],
+  getBulkProgress: ['GET', '/service-requests/bulk/{id}'],
   deleteServiceRequest: ['DELETE', '/service-requests/{id}'],
   createPlan: ['POST', '/plans'],
   previewPlan: ['POST', '/plans/preview'],

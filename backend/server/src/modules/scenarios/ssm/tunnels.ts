@@ -12,6 +12,8 @@ const PACKET_BYTES = 1300;
 /** Known to everybody: nothing secret is sent. */
 const KEY = '5f1d3b9a7c2e4f60815d2c3e4a5b6978c0ffee1122334455d00df00dcafebabe';
 const DEPLOYED_S = 90;
+/** A sender connects to its receiver first, which takes long while the network is full. */
+const STARTED_S = 60;
 
 export type Cipher = 'aes-128-ctr' | 'aes-256-ctr';
 
@@ -115,14 +117,17 @@ export async function load(
   { from, to, offered_mbps }: Shape,
 ): Promise<void> {
   const { api, make, until } = stage;
-  const sink = `${NAME}-sink-${n}`;
+  const [sink, source] = [`${NAME}-sink-${n}`, `${NAME}-load-${n}`];
+  const runs = (what: string, id: string) =>
+    until(what, STARTED_S, async () => {
+      const { status } = await api.call('getApplication', { params: { id } });
+      return status.state === 'running' ? true : null;
+    });
   await make('application', { id: sink, kind: 'iperf3-server', node: to, enabled: true, config: { port } });
-  await until('the receiver', 20, async () => {
-    const { status } = await api.call('getApplication', { params: { id: sink } });
-    return status.state === 'running' ? true : null;
-  });
+  await runs('the receiver', sink);
   const config = { to, port, protocol: 'udp', rate_bps: 1e6 * offered_mbps, packet_bytes: PACKET_BYTES };
-  await make('application', { id: `${NAME}-load-${n}`, kind: 'iperf3-client', node: from, enabled: true, config });
+  await make('application', { id: source, kind: 'iperf3-client', node: from, enabled: true, config });
+  await runs(`the load of tunnel ${n}`, source);
 }
 
 export const sinkOf = (n: number) => `${NAME}-sink-${n}`;

@@ -5,9 +5,9 @@ import type { AcceleratedMode, InstanceSpec, NodeSpec, ObservedElement } from '@
 import { describe, expect, it } from 'vitest';
 import { cpuFeatures } from './platform/cpu-features.js';
 import { childOf, DockerSandbox, dockerMissing, NF_IMAGE } from './testing/docker-sandbox.js';
-import { ended, Lab, NODE_MAC } from './testing/lab.js';
+import { ended, Lab, labMissing, NODE_MAC } from './testing/lab.js';
 import { until } from './testing/scratch.js';
-import { instance, nodeSpec } from './testing/specs.js';
+import { instance, nodeSpec, output } from './testing/specs.js';
 
 const missing = dockerMissing() ?? (cpuFeatures().includes('aes') ? null : 'needs a CPU with AES instructions');
 
@@ -125,5 +125,98 @@ describe.skipIf(missing !== null)(`element managers${missing ? ` (${missing})` :
     await lab.tells((elements) => elements.every((it) => it?.accelerated === false && it.switched_ms === null));
     expect(await lab.modes()).toEqual(['none', 'none']);
     expect(await docker.list()).toEqual(containers);
+  });
+});
+
+const noLab = labMissing() ?? (cpuFeatures().includes('aes') ? null : 'needs a CPU with AES instructions');
+const TURNS = ['p.one.0', 'p.two.0'] as const;
+
+/** Two tunnels of one engine, with a hop each. */
+const TWO: NodeSpec = nodeSpec({
+  generation: 1,
+  nic: { iface: 'e0', mac: NODE_MAC },
+  gateway_mac: '02:00:00:00:00:fe',
+  instances: TURNS.map((id, n) =>
+    tunnel(id, 'engine', {
+      config: { mode: 'encrypt', key: 'a'.repeat(64), acceleration: 'none' },
+      outputs: [output(`p.e${n}`, { kind: 'exit', exit_id: 'p.exit' })],
+    }),
+  ),
+  hops: TURNS.map((instance_id, n) => ({ hop: n + 1, instance_id, direction: 'forward' })),
+  exits: [{ exit_id: 'p.exit', chain_id: 'p', direction: 'forward' }],
+});
+
+class TurnsLab extends Lab {
+  private calls = 0;
+
+  async call(method: 'accelerate' | 'release', instance_id: string): Promise<void> {
+    const id = `turn-${this.calls++}`;
+    this.server.send({ type: 'call', id, method, instance_id, params: {} });
+    const { result, error } = await this.server.next('reply', (reply) => reply.id === id);
+    expect(error).toBeNull();
+    expect(result).toMatchObject({ accelerated: method === 'accelerate' });
+  }
+
+  /** The session that each sends in, and how it works. */
+  async sessions(): Promise<{ spi: number; sequence: number; acceleration: string }[]> {
+    const states = await Promise.all(TURNS.map((id) => this.instanceState(id)));
+    return states.map(({ outbound, acceleration }) => ({ ...(outbound as object), acceleration }) as never);
+  }
+
+  /** A packet through each of them, which leaves it. */
+  async pass(): Promise<void> {
+    for (const hop of [1, 2]) await this.exchange({ hop, count: 1, expect: 1, sport: 6000 + hop });
+  }
+}
+
+describe.skipIf(noLab !== null)(`tunnels that take turns${noLab ? ` (${noLab})` : ''}`, { timeout: 60_000 }, () => {
+  it('keep their sessions through all turns, begin as specified with the next engine, and take turns again', async () => {
+    const lab = new TurnsLab();
+    await lab.setUp();
+    lab.startAgent();
+    await lab.server.next('hello');
+    lab.server.send({ type: 'desired', spec: TWO });
+    const runs = () =>
+      lab.server.next(
+        'observed',
+        ({ observed }) => observed.state === 'converged' && observed.generation === 1,
+        25_000,
+      );
+    await runs();
+    await lab.pass();
+    const first = await lab.sessions();
+    const takeTurns = async (since: typeof first) => {
+      for (const turn of [1, 2, 3, 4]) {
+        const [to, from] = turn % 2 ? TURNS : [TURNS[1], TURNS[0]];
+        await lab.call('release', from);
+        await lab.call('accelerate', to);
+        await lab.pass();
+        const now = await lab.sessions();
+        expect(now.map(({ spi, sequence }) => ({ spi, sequence }))).toEqual(
+          since.map(({ spi, sequence }) => ({ spi, sequence: sequence + turn })),
+        );
+        expect(now.map(({ acceleration }) => acceleration)).toEqual(
+          TURNS.map((id) => (id === to ? 'instructions' : 'none')),
+        );
+      }
+    };
+    await takeTurns(first);
+
+    const pid = lab.enginePid()!;
+    process.kill(pid, 'SIGKILL');
+    await until('another engine runs', () => (lab.enginePid() ?? pid) !== pid, 20_000);
+    await until(
+      'its tunnels are told to be in software',
+      () => {
+        const observed = lab.server.all('observed').at(-1)?.observed;
+        const elements = observed?.instances.map(({ element }) => element);
+        return observed?.state === 'converged' && elements?.every((it) => it?.switched_ms === null) === true;
+      },
+      20_000,
+    );
+    await lab.pass();
+    const second = await lab.sessions();
+    expect(second.map(({ acceleration }) => acceleration)).toEqual(['none', 'none']);
+    await takeTurns(second);
   });
 });

@@ -49,7 +49,7 @@ export { ASSUMED_ABILITIES } from './lower/switch/abilities.js';
 export { availableEntries } from './lower/switch/available-entries.js';
 export { type AbilitiesOf, heldRoom, lowerFabric } from './lower/switch/lower-fabric.js';
 export { losesWays } from './lower/switch/own-programs.js';
-export { switchPlaces } from './lower/switch/topology.js';
+export { avoiding, switchPlaces } from './lower/switch/topology.js';
 export { Memo } from './memo.js';
 // Parallel forms (HydraNF 6).
 export { buildSpg, type Spg, type SpgStrategy } from './parallel/construction/build.js';

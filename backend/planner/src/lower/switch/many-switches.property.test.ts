@@ -9,6 +9,7 @@ import { carry, type Frame } from '../../testing/switch.js';
 import { type Walk, walkPlan } from '../../testing/walk.js';
 import { FABRIC_PHASES, fabricIn } from '../../transition/phases.js';
 import { lowerFabric } from './lower-fabric.js';
+import { avoiding } from './topology.js';
 
 const GATEWAY = 0x020effff_fffe;
 const WEB = { id: 'web', address: '10.2.0.1', number: 0x0a020001 };
@@ -130,6 +131,75 @@ function fragmentFate(plan: Plan, host: string, { 'port.src': _, 'port.dst': __,
   const decided = classes.filter(({ match }) => match.every((term) => matchesResolved(fragment, 0, term)));
   return decided.length > 0 ? 'classified' : 'routed';
 }
+
+/** Switches that are reached from one without the links, breadth first. */
+function reachedFrom(start: string, { switches, links }: Infrastructure, without: ReadonlySet<string>): Set<string> {
+  const known = new Set(switches.map(({ id }) => id));
+  const reached = new Set([start]);
+  for (const at of reached)
+    for (const { id, a, b } of links) {
+      if (without.has(id) || !known.has(a.node) || !known.has(b.node)) continue;
+      if (a.node === at) reached.add(b.node);
+      if (b.node === at) reached.add(a.node);
+    }
+  return reached;
+}
+
+describe('links that are down', () => {
+  it('are gone around wherever another way leads, and every packet arrives; no switch sends into one otherwise', () => {
+    const seen = { around: 0, whole: 0, cut: 0 };
+    const some = fc.record({ cases, avoided: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }) });
+    fc.assert(
+      fc.property(some, ({ cases: { infrastructure, packets, seed, rate_bps, first }, avoided }) => {
+        const { switches, links } = infrastructure;
+        const known = new Set(switches.map(({ id }) => id));
+        const trunks = links.filter(({ a, b }) => known.has(a.node) && known.has(b.node));
+        const down = new Set(trunks.filter((_, i) => avoided[i % 8]).map(({ id }) => id));
+        fc.pre(down.size > 0);
+        const definition = { ...first, traffic_class: { ...first.traffic_class, from: ['client-1'], rate_bps } };
+        const plan = makePlan({
+          id: 'plan',
+          created_ms: 0,
+          options: { strategy: 'random', seed },
+          descriptors: CATALOGUE,
+          infrastructure,
+          budget: { steps: 50 },
+          base: null,
+          chains: [{ chain_id: 'c-1', version: 1, definition }],
+        });
+        fc.pre(plan.feasible);
+        const lowered = (of: Infrastructure) => lowerFabric(of, new Map(), plan.fabric.rules).switches;
+        const [usual, around] = [lowered(infrastructure), lowered(avoiding(infrastructure, down))];
+        const sendsInto = (specs: typeof usual) =>
+          trunks
+            .filter(({ id }) => down.has(id))
+            .flatMap(({ a, b }) => [a, b])
+            .filter(({ node, port }) =>
+              specs
+                .get(node)!
+                .entries.some(({ actions }) => actions.some((it) => it.do === 'output' && it.port === port)),
+            );
+        for (const [id, { ports }] of usual) expect(around.get(id)!.ports).toEqual(ports);
+        const isWhole = reachedFrom(switches[0]!.id, infrastructure, down).size === switches.length;
+        if (isWhole) {
+          expect(sendsInto(around)).toEqual([]);
+          if (sendsInto(usual).length > 0) seen.around++;
+          seen.whole++;
+        } else seen.cut++;
+        for (const start of packets)
+          follow(
+            around,
+            infrastructure,
+            plan,
+            'client-1',
+            walkPlan(plan, 'client-1', start, () => 'safe'),
+          );
+      }),
+      { numRuns: 200 },
+    );
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10);
+  });
+});
 
 describe('chains over many switches', () => {
   it('receive every packet from hosts, servers and replies, also while switches change one after the other', () => {

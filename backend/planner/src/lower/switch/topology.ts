@@ -35,7 +35,16 @@ interface Attachment {
   readonly port: string;
 }
 
-/** Shortest paths; ties are broken by the order in the infrastructure. */
+/** An infrastructure with links between switches that packets go around wherever another way leads to where they go. */
+type Avoiding = Infrastructure & { readonly avoided_links?: ReadonlySet<string> };
+
+/** Its links keep their ports. Lowering for it uses such a link only for what no other way leads to. */
+export function avoiding(infrastructure: Infrastructure, links: ReadonlySet<string>): Infrastructure {
+  const routed: Avoiding = { ...infrastructure, avoided_links: links };
+  return routed;
+}
+
+/** Shortest paths around the links to avoid; ties are broken by the order in the infrastructure. */
 export function switchPlaces(infrastructure: Infrastructure): readonly SwitchPlace[] {
   const known = KNOWN.get(infrastructure);
   if (known) return known;
@@ -58,7 +67,7 @@ function foundPlaces(infrastructure: Infrastructure): SwitchPlace[] {
     ...infrastructure.boards.filter(({ attached }) => attached === 'switch').map(({ id }) => [id, 'board'] as const),
   ]);
   const ports = new Map(switches.map(({ id }) => [id, portsOf(id, infrastructure, roles)]));
-  const onwards = waysBetween(ports);
+  const onwards = waysBetween(ports, avoidedPorts(infrastructure));
   const leading = (from: string, { at, port }: Attachment) => (from === at ? port : onwards.get(from)!.get(at));
   const endpoints = endpointsOf(infrastructure).filter(({ at }) => ports.has(at));
   const dataPlanes = servers.flatMap((server) => {
@@ -153,20 +162,39 @@ function transitPorts(
   return result;
 }
 
-/** By switch and other switch: the port of the first that leads to the second, breadth first from every switch. */
-function waysBetween(ports: ReadonlyMap<string, readonly SwitchPort[]>): Map<string, Map<string, string>> {
+const portName = (node: string, port: string) => `${node} ${port}`;
+
+function avoidedPorts({ links, avoided_links }: Avoiding): ReadonlySet<string> {
+  const avoided = avoided_links ? links.filter(({ id }) => avoided_links.has(id)) : [];
+  return new Set(avoided.flatMap(({ a, b }) => [a, b].map(({ node, port }) => portName(node, port))));
+}
+
+/**
+ * By switch and other switch: the port of the first that leads to the second, breadth first from every switch, over as few
+ * ports to avoid as can be. What leads to one switch is a tree, so that packets cannot circle.
+ */
+function waysBetween(
+  ports: ReadonlyMap<string, readonly SwitchPort[]>,
+  avoided: ReadonlySet<string>,
+): Map<string, Map<string, string>> {
   const ways = new Map([...ports.keys()].map((id) => [id, new Map<string, string>()]));
   for (const target of ports.keys()) {
     const reached = new Set([target]);
-    const waiting = [target];
-    for (let here = waiting.shift(); here !== undefined; here = waiting.shift()) {
+    /** Those that are reached from `here` in one step. */
+    const stepsTo = (here: string, may: (id: string, port: SwitchPort) => boolean) => {
+      const found: string[] = [];
       for (const [id, own] of ports) {
-        const leading = reached.has(id) ? undefined : own.find(({ neighbour }) => neighbour === here);
+        const leading = reached.has(id) ? undefined : own.find((it) => it.neighbour === here && may(id, it));
         if (!leading) continue;
         ways.get(id)!.set(target, leading.name);
         reached.add(id);
-        waiting.push(id);
+        found.push(id);
       }
+      return found;
+    };
+    for (let waiting = [target]; waiting.length > 0; ) {
+      for (const here of waiting) waiting.push(...stepsTo(here, (id, { name }) => !avoided.has(portName(id, name))));
+      waiting = avoided.size > 0 ? [...reached].flatMap((here) => stepsTo(here, () => true)) : [];
     }
   }
   return ways;

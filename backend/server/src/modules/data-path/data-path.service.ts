@@ -8,12 +8,13 @@ import type { Carriage, DataPath, PathTrouble } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { downLinks, LINK_STATES, type LinkStates } from '../../ports/link-states.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { CarriageMeter } from './carriage.js';
 import { ChainJudge, type Judgement } from './chain-judge.js';
-import { cutOffReceivers, cutOffSenders, downLinks } from './down-links.js';
+import { cutOffReceivers, cutOffSenders } from './down-links.js';
 import { refusalsOf } from './drop-fates.js';
 import { EmulatedLinks } from './emulated-links.js';
 import { whyFull } from './full-queues.js';
@@ -65,6 +66,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(LINK_STATES) private readonly linkStates: LinkStates,
     @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
     @Inject(FLEET) private readonly servers: NodeFleet,
     @Inject(DESCRIPTORS) private readonly descriptors: NfDescriptors,
@@ -125,7 +127,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     if (this.loop.status().paused) return;
     this.follow(nowMs);
     this.listen(nowMs);
-    const { infrastructure } = this.infrastructure.current;
+    const infrastructure = this.linkStates.routed;
     const observed = (id: string) => (this.fleet.isConnected(id) ? this.fleet.observedSwitch(id) : null);
     const downNow = downLinks(infrastructure, this.links.reported(nowMs), observed);
     const chains = new Map((this.followed.plan?.chains ?? []).map((chain) => [chain.chain_id, chain]));

@@ -1,7 +1,7 @@
-import { linkDownTrouble } from '@orrery/contract';
+import { Infrastructure, linkDownTrouble } from '@orrery/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import type { FakeSwitch } from '../../testing/fake-switch.js';
-import { monitorChain } from '../../testing/fixtures.js';
+import { monitorChain, RACK } from '../../testing/fixtures.js';
 import { TestServer } from '../../testing/server.js';
 import { until } from '../../testing/wait.js';
 
@@ -163,4 +163,51 @@ it('names the link that is down, and the host that is cut off', async () => {
   report(host);
   const cut = `link ${host} - ${leaf.node} is down: nothing from ${host} enters this chain`;
   await becomes(cut);
+});
+
+it('packets go around a link between switches that is down, and use it again when it has been up', async () => {
+  const [leaf] = RACK.switches;
+  const host = monitorChain('a').traffic_class.from[0]!;
+  const trunk = (a: string, b: string) => ({
+    ...RACK.links[0]!,
+    id: `${a}-${b}`,
+    a: { node: a, port: `to-${b}` },
+    b: { node: b, port: `to-${a}` },
+  });
+  const infrastructure = Infrastructure.parse({
+    ...RACK,
+    switches: [...RACK.switches, { ...leaf!, id: 'edge' }, { ...leaf!, id: 'spare' }],
+    links: [
+      ...RACK.links.map((link) => (link.a.node === host ? { ...link, b: { node: 'edge', port: 'to-host' } } : link)),
+      trunk('edge', leaf!.id),
+      trunk('edge', 'spare'),
+      trunk('spare', leaf!.id),
+    ],
+  });
+  const server = await TestServer.start({ twin: true });
+  onTestFinished(() => server.stop());
+  await server.bringUp(infrastructure);
+  const { id: chain_id } = await server.api.call('createChain', { body: monitorChain('a') });
+  await server.finished((await server.api.call('createDeployment', { body: { chain_id } })).id);
+  const edge = server.switches.get('edge')!;
+  const sendsTo = (port: string) =>
+    edge.spec!.entries.some(({ actions }) => actions.some((it) => it.do === 'output' && it.port === port));
+  const reports = (up: boolean) => {
+    edge.observed = { ...edge.observed, ports: [{ name: `to-${leaf!.id}`, number: 1, up }] };
+    edge.reach();
+  };
+  expect([sendsTo(`to-${leaf!.id}`), sendsTo('to-spare')]).toEqual([true, false]);
+  reports(false);
+  await until('nothing is sent into it', async () => !sendsTo(`to-${leaf!.id}`) && sendsTo('to-spare'));
+  expect(edge.spec!.ports.map(({ name }) => name)).toContain(`to-${leaf!.id}`);
+  reports(true);
+  // Samples and reports let it look again.
+  await until(
+    'it is used again',
+    async () => {
+      reports(true);
+      return sendsTo(`to-${leaf!.id}`);
+    },
+    15_000,
+  );
 });

@@ -1,6 +1,7 @@
 import type { Infrastructure, PlannedChain } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { causeOf, cutOffReceivers, cutOffSenders, downLinks } from './down-links.js';
+import { downLinks } from '../../ports/link-states.js';
+import { causeOf, cutOffReceivers, cutOffSenders } from './down-links.js';
 
 const link = (id: string, a: string, b: string) => ({
   id,

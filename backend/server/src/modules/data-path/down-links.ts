@@ -1,28 +1,11 @@
 import { BlockList, isIP } from 'node:net';
-import {
-  type Infrastructure,
-  type LinkSample,
-  type ObservedSwitch,
-  type PlannedChain,
-  slotPlace,
-} from '@orrery/contract';
+import { type Infrastructure, type PlannedChain, slotPlace } from '@orrery/contract';
 import { switchPlaces } from '@orrery/planner';
 import type { PathTrouble } from '../../ports/data-path.js';
 import type { Section } from './sections.js';
 
 type Link = Infrastructure['links'][number];
 export type DownLinks = readonly Link[];
-
-/** The links that the twin, or a switch at one of their ends, reports as down. */
-export function downLinks(
-  { links }: Pick<Infrastructure, 'links'>,
-  emulated: ReadonlyMap<string, Pick<LinkSample, 'up'>>,
-  observedSwitch: (id: string) => Pick<ObservedSwitch, 'ports'> | null,
-): Link[] {
-  const isDownAt = ({ node, port }: Link['a']) =>
-    observedSwitch(node)?.ports.some(({ name, number, up }) => name === port && number !== null && !up) ?? false;
-  return links.filter(({ id, a, b }) => emulated.get(id)?.up === false || isDownAt(a) || isDownAt(b));
-}
 
 /** Why a section loses every packet: the link at a server at its ends, or one on its way; null: no link explains it. */
 export function causeOf(
@@ -47,7 +30,7 @@ function isAmong(places: readonly string[], { node, port }: Link['a']): boolean 
   );
 }
 
-/** The links between switches that packets take: switches forward them on shortest paths, also while one is down. */
+/** The links between switches that packets take: switches forward them on the shortest paths of the infrastructure that is given. */
 function linksOn({ from, to }: Section['way'], infrastructure: Infrastructure): Link[] {
   const places = new Map(switchPlaces(infrastructure).map((place) => [place.id, place]));
   const ends = infrastructure.links.flatMap((link) => [

@@ -33,6 +33,7 @@ import {
   TIMEOUTS_OF_A_DRIVER,
 } from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { LINK_STATES, type LinkStates } from '../../ports/link-states.js';
 import { abilitiesOf, SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { SWITCH_PROGRAMS, type SwitchPrograms } from '../../ports/switch-programs.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
@@ -48,7 +49,7 @@ const FAILURE_GRACE_MS = 500;
 
 /**
  * Sends every switch its entries: the rules that were last applied, lowered to the abilities of the switch, and forwarding
- * between hosts. Entries are stored before they are sent, and lowered again when infrastructure or abilities change.
+ * between hosts. Entries are stored before they are sent, and lowered again when infrastructure, links or abilities change.
  */
 @Injectable()
 export class FabricControl
@@ -76,6 +77,7 @@ export class FabricControl
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(TWIN) private readonly twin: TwinView,
     @Inject(SWITCH_PROGRAMS) private readonly programs: SwitchPrograms,
+    @Inject(LINK_STATES) private readonly links: LinkStates,
   ) {
     this.store = new FabricStore(store);
     this.rebuilt = new RebuiltSwitches(fleet, infrastructure, twin);
@@ -83,7 +85,7 @@ export class FabricControl
       id: 'fabric',
       title: 'Switch entries',
       purpose:
-        'Lowers the rules again when the infrastructure or the abilities of a switch change, and tells the switches.',
+        'Lowers the rules again when the infrastructure, a link between switches or the abilities of a switch change, and tells the switches.',
       tickMs: null,
       backoff: BACKOFF,
       deadlineMs: DEADLINE_MS,
@@ -107,6 +109,7 @@ export class FabricControl
       if (this.rebuilt.isAny) this.changed();
     });
     this.programs.onChange(() => this.loop.wake());
+    this.links.onChange(() => this.loop.wake());
     this.infrastructure.checkBy(async (next) => this.programsInTheWay(next));
     this.fleet.onChange(() => {
       const abilities = JSON.stringify([...this.abilitiesOf()]);
@@ -157,7 +160,7 @@ export class FabricControl
   }
 
   carriersOf(change: RuleChange): ReadonlySet<string> {
-    return carriersOf(this.infrastructure.current.infrastructure, this.abilitiesOf(), change);
+    return carriersOf(this.links.routed, this.abilitiesOf(), change);
   }
 
   async apply(spec: FabricSpec, change: RuleChange, wait: FabricWait): Promise<void> {
@@ -207,7 +210,7 @@ export class FabricControl
       const wanted = rules && rules.generation >= this.told.rules.generation ? rules : this.told.rules;
       const abilities = this.abilitiesOf();
       this.abilities = JSON.stringify([...abilities]);
-      const { infrastructure } = this.infrastructure.current;
+      const infrastructure = this.links.routed;
       const { switches, faults } = lowerFabric(infrastructure, abilities, wanted.rules);
       this.faults = faults;
       this.obstacles = faults.length === 0 ? [] : this.beyondHeld(infrastructure, abilities, wanted);
@@ -240,7 +243,9 @@ export class FabricControl
       (id) => this.told.switches[id]?.generation !== before[id]?.generation,
     );
     if (changed.length === 0) return;
-    const why = 'the infrastructure, the abilities of a switch or the entries of a P4 program changed';
+    const avoided = [...this.links.avoided].join(', ');
+    const around = avoided === '' ? '' : `; packets go around ${avoided} where another way leads`;
+    const why = `the infrastructure, a link between switches, the abilities of a switch or the entries of a P4 program changed${around}`;
     decide({ subject, what: `Tell ${changed.join(', ')}`, why, inputs });
   }
 

@@ -132,6 +132,15 @@ it('begins anew with another target, keeps its seconds with another goal, and en
   expect(told.filter(({ type }) => type === 'slo.budget-begun')).toHaveLength(1);
   expect(second('met', startMs + 104_000, other).budget).toMatchObject({ bad_s: 0, since_ms: startMs + 103_000 });
   await until('its alert is over', () => alerts.all().every(({ resolution }) => resolution === 'changed'));
+
+  // Nothing is judged while its five minutes end.
+  const slot = Math.ceil((startMs + 110_000) / 300_000);
+  for (let n = 171; n <= 180; n++) second('violated', 300_000 * slot + 1000 * n, other);
+  second('met', 300_000 * slot + 420_000, other);
+  await ledgers.flush(300_000 * slot + 420_000);
+  const stored = await server.running.store.redis.hgetall(KEYS.sloHistory(chainId, 'fast'));
+  const coarse = Object.entries(stored).flatMap(([field, rows]) => (field.startsWith('c') ? JSON.parse(rows) : []));
+  expect(coarse.find(([of]) => of === slot)?.slice(0, 3)).toEqual([slot, 0, 10]);
 });
 
 it('answers for objectives and alerts that are there, and removes them with their chain', async () => {

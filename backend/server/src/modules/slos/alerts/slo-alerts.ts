@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type AlertRule, type Event, SloAlert, type SloCause, type SloPlace } from '@orrery/contract';
 import type { LoopRun } from '../../../platform/control-loop/definition.js';
-import { COLLECTIONS, type Collections } from '../../../platform/durable-collection/collections.js';
+import { type Batch, COLLECTIONS, type Collections } from '../../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../../platform/durable-collection/durable-collection.js';
 import { newId } from '../../../platform/ids.js';
 import { LOG, type Log } from '../../../platform/log.js';
@@ -104,10 +104,8 @@ export class SloAlerts implements OnModuleInit {
   }
 
   /** Forgets the alerts of a chain that is gone. */
-  async forget(chainId: string): Promise<void> {
-    await this.collections.commit((batch) => {
-      for (const { id, chain_id } of this.alerts.all()) if (chain_id === chainId) batch.remove(this.alerts, id);
-    });
+  forget(batch: Batch, chainId: string): void {
+    for (const { id, chain_id } of this.alerts.all()) if (chain_id === chainId) batch.remove(this.alerts, id);
   }
 
   private stateOf({ record }: Ledger, rule: AlertRule): AlertState {

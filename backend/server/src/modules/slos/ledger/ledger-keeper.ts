@@ -59,8 +59,7 @@ export class LedgerKeeper implements OnApplicationBootstrap, OnApplicationShutdo
           ? this.ledgers.of(chainId)
           : [];
       if (records.length === 0) continue;
-      await step(this.ledgers.remove(records));
-      if (isGone) await step(this.alerts.forget(chainId));
+      await step(this.ledgers.remove(records, (batch) => isGone && this.alerts.forget(batch, chainId)));
       const why = isGone ? 'the chain was deleted' : 'the chain has these objectives no longer';
       const objectives = records.map(({ slo_id }) => slo_id).join(', ');
       decide({ subject: chainId, what: 'History of objectives removed', why, inputs: { objectives } });

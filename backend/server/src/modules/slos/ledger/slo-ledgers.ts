@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type ChainDefinition, type SloStatus, TimestampMs } from '@orrery/contract';
 import { z } from 'zod';
-import { COLLECTIONS, type Collections } from '../../../platform/durable-collection/collections.js';
+import { type Batch, COLLECTIONS, type Collections } from '../../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../../platform/durable-collection/durable-collection.js';
 import { LOG, type Log } from '../../../platform/log.js';
 import { STORE, type Store } from '../../../platform/redis.js';
@@ -42,6 +42,8 @@ interface Open extends Ledger {
   /** Fields in the store, and those that have changed since. */
   readonly fields: Set<string>;
   readonly changed: Set<string>;
+  /** The coarse bucket that seconds were counted in last. */
+  coarse: number | null;
 }
 
 export const ledgerId = ({ chain_id, slo_id }: Pick<LedgerRecord, 'chain_id' | 'slo_id'>) => `${chain_id} ${slo_id}`;
@@ -158,14 +160,17 @@ export class SloLedgers implements OnModuleInit {
     }
   }
 
-  /** Forgets objectives with all that is stored of them. */
-  async remove(records: readonly Pick<LedgerRecord, 'chain_id' | 'slo_id'>[]): Promise<void> {
-    for (const record of records) this.open.delete(ledgerId(record));
-    await this.collections.commit((batch) => {
+  /** Forgets objectives with all that is stored of them; `also` adds to the transaction. */
+  remove(records: readonly LedgerRecord[], also: (batch: Batch) => void = () => undefined): Promise<void> {
+    return this.collections.commit((batch) => {
       for (const record of records) batch.remove(this.records, ledgerId(record));
       batch.also((transaction) => {
         for (const { chain_id, slo_id } of records) transaction.del(KEYS.sloHistory(chain_id, slo_id));
       });
+      batch.onStored(() => {
+        for (const record of records) this.open.delete(ledgerId(record));
+      });
+      also(batch);
     });
   }
 
@@ -204,8 +209,8 @@ export class SloLedgers implements OnModuleInit {
         });
         batch.onStored(() => {
           const fresh = this.opened(record, {});
-          const kept = { history: before?.history.withPeriod(period_s), fields: before?.fields };
-          this.open.set(id, isSame ? ({ ...fresh, ...kept } as Open) : fresh);
+          const kept = isSame && { ...before!, record, history: before!.history.withPeriod(period_s) };
+          this.open.set(id, kept || fresh);
         });
       })
       .catch((error: Error) => this.log.warn({ error: error.message, id }, 'no budget of an objective yet'))
@@ -219,19 +224,26 @@ export class SloLedgers implements OnModuleInit {
     if (unreadable.length > 0)
       this.log.warn({ id: ledgerId(record), unreadable }, 'seconds of an objective cannot be read');
     const fields = new Set(Object.keys(stored).filter((field) => !unreadable.includes(field)));
-    return { record, history, status: null, fields, changed: new Set() };
+    const coarse = history.fine.last === null ? null : coarseOf(history.fine.last);
+    // The last one had not ended when it was stored: fine buckets knew the rest, and will be gone.
+    const changed = new Set(coarse === null ? [] : [fieldOf('c', coarse)]);
+    return { record, history, status: null, fields, changed, coarse };
   }
 
-  /** The fields of the newest buckets; a coarse one is stored when it has ended. */
-  private mark({ history, changed }: Open): void {
+  /** The fields of the newest buckets; a coarse one is stored when seconds are counted in another. */
+  private mark(ledger: Open): void {
+    const { history, changed } = ledger;
     const { last } = history.fine;
     if (last === null) return;
     changed.add(fieldOf('f', last));
     if (last > 0) changed.add(fieldOf('f', last - 1));
-    const coarse = Math.floor((last * FINE_S) / COARSE_S) - 1;
-    if (coarse >= 0 && (last * FINE_S) % COARSE_S < 2 * FINE_S) changed.add(fieldOf('c', coarse));
+    const coarse = coarseOf(last);
+    if (ledger.coarse !== null && ledger.coarse !== coarse) changed.add(fieldOf('c', ledger.coarse));
+    ledger.coarse = coarse;
   }
 }
+
+const coarseOf = (fine: number) => Math.floor((fine * FINE_S) / COARSE_S);
 
 function isAsRecorded({ judged_by, goal, period_s }: LedgerRecord, terms: ObjectiveTerms): boolean {
   return judged_by === terms.judgedBy && goal === terms.goal && period_s === terms.period_s;

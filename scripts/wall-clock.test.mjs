@@ -30,8 +30,6 @@ const STORED = {
   [`${SERVER}/modules/scenarios/swap/swap.ts`]: 'a query for stored samples and events',
   [`${SERVER}/modules/sessions/sessions.service.ts`]: 'sessions expire over restarts',
   [`${SERVER}/modules/slos/alerts/causes.ts`]: 'stored events are compared with a violation in a stored history',
-  [`${SERVER}/modules/slos/budget/budget.ts`]: 'since when a stored history is kept',
-  [`${SERVER}/modules/slos/budget/seconds-history.ts`]: 'buckets of a stored history',
   [`${SERVER}/modules/slos/ledger/history-view.ts`]: 'a query for a stored history',
   [`${SERVER}/modules/system/presence.ts`]: 'how long no server ran',
   [`${SERVER}/modules/upkeep/loads.ts`]: 'a query for stored samples',

@@ -18,7 +18,14 @@ export const SLO_ROUTES = defineRoutes({
     role: 'viewer',
     params: z.strictObject({ chain_id: Id, slo_id: Name }),
     query: z.strictObject({
-      from: z.coerce.number().min(0).optional().describe('ms since the Unix epoch; absent: an hour before `to`'),
+      from: z.coerce.number().min(0).optional().describe('ms since the Unix epoch; absent: `span` before `to`'),
+      span: z.coerce
+        .number()
+        .int()
+        .min(10)
+        .max(90 * 86_400)
+        .optional()
+        .describe('seconds before `to`, in place of `from`; absent: an hour'),
       to: z.coerce.number().min(0).optional().describe('absent: now'),
       step: z.coerce
         .number()

@@ -17,7 +17,7 @@ import { SWITCH_ROUTES } from './api-switches.js';
 import { UPKEEP_ROUTES } from './api-upkeep.js';
 import { WEBHOOK_ROUTES } from './api-webhooks.js';
 import { Chain, ChainDefinition, ChainVersion, PublishRequest } from './chain.js';
-import { Id, Name, StreamId } from './common.js';
+import { Id, Name, StreamId, TimestampMs } from './common.js';
 import { Severity } from './events/declare.js';
 import { Event, EventType } from './events/event.js';
 import { Infrastructure } from './infrastructure.js';
@@ -325,10 +325,15 @@ export const ROUTES = defineRoutes({
       type: EventType.optional(),
       subject: z.string().max(120).optional(),
       severity: Severity.optional(),
+      marked: z.literal('true').optional().describe('only those that charts mark'),
       order: z.enum(['oldest-first', 'newest-first']).default('oldest-first'),
     }),
     status: 200,
-    response: pageOf(Event),
+    response: pageOf(Event).extend({
+      begins_ms: TimestampMs.nullable().describe(
+        'time of the oldest event that the log has: earlier ones have made way; null: none has',
+      ),
+    }),
   },
   streamEvents: {
     method: 'GET',

@@ -133,20 +133,20 @@ const ratio = z.number().min(0.001).max(1000);
  */
 export const ClassSlo = z.discriminatedUnion('kind', [
   z.strictObject({
-    id: Name,
+    ...sloBase,
     kind: z.literal('cpu-time'),
     a: Name,
     b: Name,
     ratio: ratio.describe('cycles for a over cycles for b'),
   }),
   z.strictObject({
-    id: Name,
+    ...sloBase,
     kind: z.literal('throughput'),
     a: Name,
     b: Name,
     ratio: ratio.describe('packets of a over packets of b'),
   }),
-  z.strictObject({ id: Name, kind: z.literal('priority'), above: Name, below: Name }),
+  z.strictObject({ ...sloBase, kind: z.literal('priority'), above: Name, below: Name }),
 ]);
 export type ClassSlo = z.infer<typeof ClassSlo>;
 

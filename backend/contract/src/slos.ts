@@ -37,13 +37,13 @@ export const AlertRule = z.strictObject({
 });
 export type AlertRule = z.infer<typeof AlertRule>;
 
-/** The change that most probably began a violation. */
+/** A change that may have begun a violation, or was made about it. */
 export const SloCause = z.strictObject({
   kind: z
-    .enum(['operation', 'reconfiguration', 'fault', 'failure', 'overload'])
+    .enum(['operation', 'reconfiguration', 'scaling', 'fault', 'failure', 'overload'])
     .describe('`failure`: of a node, link, switch, board or NF; `overload`: a queue is full'),
   what: z.string().max(400).describe('one sentence'),
-  id: z.string().max(120).describe('of the operation, reconfiguration or fault, of what failed, or of the NF'),
+  id: z.string().max(120).describe('of the operation, reconfiguration, scaling or fault, of what failed, or of the NF'),
   event_id: StreamId.nullable().describe('null: no event tells of it'),
   at_ms: TimestampMs,
 });
@@ -56,13 +56,18 @@ export const SloPlace = z.strictObject({
 });
 export type SloPlace = z.infer<typeof SloPlace>;
 
+export const MOST_REACTIONS = 8;
+
 export const SloAlert = z.strictObject({
   id: Id,
   chain_id: Id,
   slo_id: Name,
   rule: AlertRule,
   state: z.enum(['open', 'resolved']),
-  began_ms: TimestampMs.describe('when the violation began, to ten seconds'),
+  since_ms: TimestampMs.optional().describe('of the budget that it is about: of one that began anew it is over'),
+  began_ms: TimestampMs.describe(
+    'when the violation began: to a second, or to ten where the server was started anew since',
+  ),
   fired_ms: TimestampMs,
   resolved_ms: TimestampMs.nullable(),
   resolution: z
@@ -72,7 +77,12 @@ export const SloAlert = z.strictObject({
   burn_long: z.number().min(0).describe('when it fired'),
   burn_short: z.number().min(0).describe('when it fired'),
   left_share: z.number().describe('of the budget, when it fired'),
-  cause: SloCause.nullable().describe('null: no cause was found'),
+  cause: SloCause.nullable().describe('the most plausible one from before it was seen; null: none was found'),
+  reactions: z
+    .array(SloCause)
+    .max(MOST_REACTIONS)
+    .default([])
+    .describe('changes of the chain since it was seen, until the alert is over; the first ones'),
   place: SloPlace.nullable().describe('null: unknown'),
   acknowledged: z.strictObject({ by: z.string(), at_ms: TimestampMs, note: z.string().max(400) }).nullable(),
 });
@@ -88,6 +98,7 @@ export const SloHistory = z.strictObject({
   period_s: z.int().min(1),
   since_ms: TimestampMs,
   step_s: z.int().min(1),
+  to_ms: TimestampMs.describe('by the clock of the server: the last step may not be over'),
   points: z.array(
     z.strictObject({
       t_ms: TimestampMs.describe('when the step begins'),

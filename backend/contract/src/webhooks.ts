@@ -44,7 +44,9 @@ export const Webhook = z.strictObject({
   delivered: z.int().min(0).describe('events that the receiver has answered with 2xx'),
   refused: z.int().min(0).describe('events given up because the receiver refused them (4xx)'),
   expired: z.int().min(0).describe('events given up after a day'),
-  has_gap: z.boolean().describe('the event log was trimmed before it was sent in full: events are missing'),
+  has_gap: z
+    .boolean()
+    .describe('since it was last changed, the event log was trimmed before it was sent in full: events are missing'),
   last_attempt: WebhookAttempt.nullable(),
 });
 export type Webhook = z.infer<typeof Webhook>;

@@ -17,6 +17,7 @@ export const DEPLOYMENT_EVENTS = {
   'operation.started': event({
     title: 'Operation started',
     about: 'operation',
+    marks: true,
     data: z.object({ ...planned.shape, chains: z.array(Id) }),
   }),
   'operation.step': event({
@@ -70,9 +71,15 @@ export const DEPLOYMENT_EVENTS = {
   'deployment.running': event({
     title: 'Chain running',
     about: 'chain',
+    marks: true,
     data: z.object({ version: z.int(), plan_id: Id }),
   }),
-  'deployment.removed': event({ title: 'Chain taken down', about: 'chain', data: z.object({ plan_id: Id }) }),
+  'deployment.removed': event({
+    title: 'Chain taken down',
+    about: 'chain',
+    marks: true,
+    data: z.object({ plan_id: Id }),
+  }),
   'deployment.degraded': event({ title: 'Chain degraded', about: 'chain', severity: 'error', data: trouble }),
   'deployment.interrupted': event({ title: 'Chain interrupted by a planned change', about: 'chain', data: trouble }),
   'deployment.reason-changed': event({
@@ -81,11 +88,12 @@ export const DEPLOYMENT_EVENTS = {
     severity: 'warning',
     data: trouble,
   }),
-  'deployment.recovered': event({ title: 'Chain recovered', about: 'chain', data: trouble }),
+  'deployment.recovered': event({ title: 'Chain recovered', about: 'chain', marks: true, data: trouble }),
 
   'instance.migrated': event({
     title: 'Flow state moved',
     about: 'instance',
+    marks: true,
     data: z.object({
       ...copied,
       entries: z.int(),

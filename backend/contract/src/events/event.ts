@@ -145,3 +145,8 @@ export function severityOf<T extends EventType>(type: T, data: EventData<T>): Se
 export function kindOfEvent(type: EventType): EventKind {
   return type.slice(0, type.indexOf('.')) as EventKind;
 }
+
+/** Whether charts mark the event: something may be wrong, or what is measured may change. */
+export function isMarked({ type, severity }: Pick<Event, 'type' | 'severity'>): boolean {
+  return severity !== 'info' || (EVENTS[type] as unknown as EventDeclaration).marks === true;
+}

@@ -10,11 +10,13 @@ export const HEALING_EVENTS = {
   'maintenance.began': event({
     title: 'Maintenance began',
     about: 'node',
+    marks: true,
     data: z.object({ kind, operation_id: Id.nullable() }),
   }),
   'maintenance.ended': event({
     title: 'Back in service',
     about: 'node',
+    marks: true,
     data: z.object({ kind, operation_id: Id.nullable() }),
   }),
   'healing.lost': event({
@@ -26,6 +28,7 @@ export const HEALING_EVENTS = {
   'healing.moved': event({
     title: 'What was lost runs elsewhere',
     about: 'node',
+    marks: true,
     data: z.object({ operation_id: Id }),
   }),
   'healing.refused': event({
@@ -40,8 +43,13 @@ export const HEALING_EVENTS = {
     severity: 'error',
     data: z.object({ slo_id, priority, constraint, plan_id: Id }),
   }),
-  'healing.kept-again': event({ title: 'Deployed again', about: 'chain', data: z.object({ plan_id: Id }) }),
-  'healing.given-up': event({ title: 'Given up', about: 'chain', data: z.object({}) }),
+  'healing.kept-again': event({
+    title: 'Deployed again',
+    about: 'chain',
+    marks: true,
+    data: z.object({ plan_id: Id }),
+  }),
+  'healing.given-up': event({ title: 'Given up', about: 'chain', marks: true, data: z.object({}) }),
   'healing.back': event({
     title: 'Lost server back',
     about: 'node',
@@ -50,6 +58,7 @@ export const HEALING_EVENTS = {
   'healing.returned': event({
     title: 'Returned to the server',
     about: 'node',
+    marks: true,
     data: z.object({ operation_id: Id }),
   }),
 };

@@ -15,6 +15,7 @@ export const RECONFIGURATION_EVENTS = {
   'reconfiguration.started': event({
     title: 'Reconfiguration started',
     about: 'reconfiguration',
+    marks: true,
     data: z.object({
       id: Id,
       cause: Reconfiguration.shape.cause,

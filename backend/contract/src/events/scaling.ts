@@ -8,12 +8,13 @@ const { from, to, policy_id, left_flows, state } = Scaling.shape;
 const begun = z.object({ id: Id, ...NfRef.shape, from, to, policy_id });
 
 export const SCALING_EVENTS = {
-  'scaling.out': event({ title: 'NF scales out', about: 'scaling', data: begun }),
-  'scaling.in': event({ title: 'NF scales in', about: 'scaling', data: begun }),
+  'scaling.out': event({ title: 'NF scales out', about: 'scaling', marks: true, data: begun }),
+  'scaling.in': event({ title: 'NF scales in', about: 'scaling', marks: true, data: begun }),
   'scaling.ended': event({
     title: 'Scaling ended',
     about: 'scaling',
     severity: ({ state, left_flows }) => (state === 'failed' || (left_flows ?? 0) > 0 ? 'warning' : 'info'),
+    marks: true,
     data: begun.extend({ state, left_flows }),
   }),
   'scaling.refused': event({

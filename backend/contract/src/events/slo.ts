@@ -21,6 +21,12 @@ export const SLO_EVENTS = {
     about: 'chain',
     data: z.object({ slo_id: Name }),
   }),
+  'slo.uncounted': event({
+    title: 'Objectives without a budget',
+    about: 'chain',
+    severity: 'warning',
+    data: z.object({ slo_id: Name.describe('the first of them') }),
+  }),
   'slo.alert-fired': event({
     title: 'Budget of an objective burns too fast',
     about: 'chain',
@@ -30,6 +36,7 @@ export const SLO_EVENTS = {
   'slo.alert-resolved': event({
     title: 'Budget of an objective burns no more',
     about: 'chain',
+    marks: true,
     data: z.object({ ...ofAlert, resolution: resolution.unwrap() }),
   }),
   'slo.alert-acknowledged': event({

@@ -9,11 +9,13 @@ export const SPLIT_EVENTS = {
   'split.staged': event({
     title: 'Split at the old server',
     about: 'chain',
+    marks: true,
     data: z.object({ ...ofNf.shape, instances: z.int() }),
   }),
   'split.handed-over': event({
     title: 'Split handed over to the switch',
     about: 'chain',
+    marks: true,
     data: z.object({ ...ofNf.shape, exceptions: z.int(), operation_id: Id }),
   }),
   'split.handover-waits': event({

@@ -36,6 +36,18 @@ describe('goals of objectives', () => {
     ]);
   });
 
+  it('of objectives between classes leave a second, too', () => {
+    const chain = definition([]);
+    const between = { id: 'first', kind: 'priority', above: 'x', below: 'y', goal: 0.99999, period_s: 3600 } as const;
+    const problems = validateChain(
+      { ...chain, class_slos: [between] },
+      { descriptors: catalogue([]), hosts: [{ id: 'client-1' }] },
+    );
+    expect(problems).toContainEqual(
+      expect.objectContaining({ code: 'bad-objective', severity: 'error', pointer: '/class_slos/0/goal' }),
+    );
+  });
+
   it('cannot always be judged where an NF does not tell what it refuses from what it loses', () => {
     const latency: Slo = { id: 'l', kind: 'latency', percentile: 99, max_us: 1000 };
     const silent = validateChain(definition([latency, loss, availability]), {

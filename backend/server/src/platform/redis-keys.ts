@@ -89,6 +89,8 @@ export const KEYS = {
   sloLedgers: `${project}:slo-ledgers`,
   /** hash of one objective: what is known of its seconds, by ten minutes and by day (slos/ledger/stored-history.ts). */
   sloHistory: (chainId: string, sloId: string) => `${project}:slo-history:${chainId}:${sloId}`,
+  /** hash: the same moment by the wall clock and in the time of these histories (slos/ledger/history-clock.ts). */
+  sloClock: `${project}:slo-clock`,
   /** durable collection of SloAlert. */
   sloAlerts: `${project}:slo-alerts`,
   /** durable collection of Lease, by claim and resource. */

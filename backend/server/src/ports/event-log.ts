@@ -20,6 +20,8 @@ export interface EventSource {
   covers(id: string): Promise<boolean>;
   /** The first `limit` events after `id`, in order; fewer only at the end of the log. */
   after(id: string, limit: number): Promise<Event[]>;
+  /** The last `limit` events before `id` and after `sinceId`, in order. */
+  before(id: string, sinceId: string, limit: number): Promise<Event[]>;
   /** Calls back when there are newer events; returns a function that unsubscribes. */
   onNews(listener: () => void): () => void;
 }

@@ -13,6 +13,7 @@ const alert = (rest: Partial<SloAlert>): SloAlert => ({
   slo_id: 'fast',
   rule: { long_s: 3600, short_s: 300, burn: 14.4, severity: 'error' },
   state: 'open',
+  reactions: [],
   began_ms: 1000,
   fired_ms: 2000,
   resolved_ms: null,

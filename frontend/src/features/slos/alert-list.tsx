@@ -1,12 +1,13 @@
 import type { SloAlert } from '@orrery/contract';
 import { Link } from 'react-router';
 import { useChainTitle } from '../../shared/api/chains.js';
+import { clockText } from '../../shared/format/time.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { Acknowledge } from './acknowledge.js';
 import { ruleText } from './budget.js';
-import { CauseLink } from './cause-link.js';
+import { CauseLink, ChangeLink } from './cause-link.js';
 import classes from './slos.module.css';
 
 interface AlertListProps {
@@ -45,6 +46,19 @@ export function AlertList({ label, alerts, named = false }: AlertListProps) {
             <CauseLink alert={alert} />
             {alert.place && <span className="muted"> Where: {alert.place.what}.</span>}
           </div>
+          {alert.reactions.length > 0 && (
+            <details>
+              <summary className="muted">Done about it: {alert.reactions.length}</summary>
+              <ul className={classes.reactions} aria-label={`Done about ${alert.slo_id}`}>
+                {alert.reactions.map((change) => (
+                  <li key={`${change.id} ${change.at_ms}`}>
+                    <span className="tabular muted">{clockText(change.at_ms)}</span>{' '}
+                    <ChangeLink change={change} chainId={alert.chain_id} />
+                  </li>
+                ))}
+              </ul>
+            </details>
+          )}
         </li>
       ))}
     </ul>

@@ -57,11 +57,11 @@ it('draws a history at the end of each step, with gaps where nothing was judged'
     left_share: 1,
   };
   const history: SloHistory = {
-    ...{ chain_id: 'c', slo_id: 's', goal: 0.99, period_s: 3600, since_ms: 0, step_s: 10 },
+    ...{ chain_id: 'c', slo_id: 's', goal: 0.99, period_s: 3600, since_ms: 0, step_s: 10, to_ms: 27_000 },
     points: [point, { ...point, t_ms: 20_000, bad_s: 10, unknown_s: 0, burn: 100, left_share: 0.7 }],
   };
   expect(columnOf(history, ({ burn }) => burn)).toEqual([
-    [20, 30],
+    [20, 27],
     [null, 100],
   ]);
   const later = { ...history, since_ms: 20_000 };

@@ -66,4 +66,10 @@ it('follows the log again after its path to Redis has dropped everything', async
   await vi.advanceTimersByTimeAsync(10_000);
   await vi.waitFor(followed, wait);
   expect((await tail.after('0-0', 10)).map(({ message }) => message)).toEqual(['before', 'meanwhile']);
+  const near = new EventTail(local, log, new Metrics());
+  const all = await near.before('9999999999999-0', '0-0', 10);
+  expect(all.map(({ message }) => message)).toEqual(['before', 'meanwhile']);
+  expect(await near.before('9999999999999-0', '0-0', 1)).toEqual([all[1]]);
+  expect(await near.before(all[1]!.id, '0-0', 10)).toEqual([all[0]]);
+  expect(await near.before(all[1]!.id, all[0]!.id, 10)).toEqual([]);
 });

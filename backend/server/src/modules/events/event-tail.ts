@@ -53,6 +53,16 @@ export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdo
     const [oldest] = await this.store.redis.xrange(KEYS.events, '-', '+', 'COUNT', 1);
     if (!oldest || compareIds(id, oldest[0]) >= 0) return true;
     // Older than the oldest entry: complete only if nothing was ever trimmed.
+    return this.hasAll();
+  }
+
+  /** Time of the oldest event, where earlier ones have made way; null: none has. */
+  async beginsMs(): Promise<number | null> {
+    const [oldest] = await this.store.redis.xrange(KEYS.events, '-', '+', 'COUNT', 1);
+    return oldest && !(await this.hasAll()) ? Number(oldest[0].split('-')[0]) : null;
+  }
+
+  private async hasAll(): Promise<boolean> {
     const info = (await this.store.redis.xinfo('STREAM', KEYS.events)) as (string | number)[];
     const field = (name: string) => Number(info[info.indexOf(name) + 1]);
     return field('entries-added') === field('length');
@@ -78,6 +88,11 @@ export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdo
       if (!last || found.length === limit) return found;
       cursor = last[0];
     }
+  }
+
+  async before(id: string, sinceId: string, limit: number): Promise<Event[]> {
+    const entries = await this.store.redis.xrevrange(KEYS.events, `(${id}`, `(${sinceId}`, 'COUNT', limit);
+    return readEvents(entries.reverse(), this.metrics);
   }
 
   private async follow(reader: Redis): Promise<void> {

@@ -1,5 +1,5 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
-import { type Event, type RouteInput, StreamId } from '@orrery/contract';
+import { type Event, isMarked, type RouteInput, StreamId } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { badMarker, linkNext, makeMarker, readMarker } from '../../platform/paging.js';
@@ -26,6 +26,7 @@ class EventsController {
   constructor(
     @Inject(STORE) private readonly store: Store,
     @Inject(METRICS) private readonly metrics: Metrics,
+    @Inject(EventTail) private readonly tail: EventTail,
   ) {}
 
   @Route('listEvents')
@@ -38,7 +39,12 @@ class EventsController {
     const matches = (event: Event) =>
       (!query.type || event.type === query.type) &&
       (!query.subject || event.subject === query.subject) &&
-      (!query.severity || event.severity === query.severity);
+      (!query.severity || event.severity === query.severity) &&
+      (!query.marked || isMarked(event));
+    const answer = async () => {
+      const [total, begins_ms] = await Promise.all([this.store.redis.xlen(KEYS.events), this.tail.beginsMs()]);
+      return { items, total, begins_ms };
+    };
     for (;;) {
       const lowest = newestFirst && query.after ? `(${query.after}` : '-';
       const entries = await orNone(
@@ -50,11 +56,11 @@ class EventsController {
         if (!matches(event)) continue;
         if (items.length === query.limit) {
           linkNext(reply, makeMarker(items.at(-1)!.id));
-          return { items, total: await this.store.redis.xlen(KEYS.events) };
+          return answer();
         }
         items.push(event);
       }
-      if (entries.length < SCAN) return { items, total: await this.store.redis.xlen(KEYS.events) };
+      if (entries.length < SCAN) return answer();
       cursor = entries.at(-1)![0];
     }
   }

@@ -10,6 +10,7 @@ import { historyOf } from './ledger/history-view.js';
 import { LedgerKeeper } from './ledger/ledger-keeper.js';
 import { SloLedgers } from './ledger/slo-ledgers.js';
 import { RunningPredictions } from './running-predictions.js';
+import { SloMetrics } from './slo-metrics.js';
 import { idOf, SlosService } from './slos.service.js';
 
 @Controller()
@@ -35,7 +36,8 @@ class SlosController {
   history(@Input() { params, query }: RouteInput<'getSloHistory'>): SloHistory {
     const ledger = this.ledgers.find(params.chain_id, params.slo_id);
     if (!ledger) throw notFound('objective with a history', `${params.chain_id}/${params.slo_id}`);
-    return historyOf(ledger, query, Date.now());
+    const { clock } = this.ledgers;
+    return historyOf(ledger, query, clock, clock.at(Date.now(), performance.now()));
   }
 
   @Route('listSloAlerts')
@@ -70,6 +72,7 @@ class SlosController {
     SloAlerts,
     LedgerKeeper,
     SlosService,
+    SloMetrics,
     { provide: SLO_BOARD, useExisting: SlosService },
   ],
   exports: [SLO_BOARD],

@@ -92,8 +92,8 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     const before = new Map(this.statuses.map((status) => [idOf(status), status]));
     const definitions = new Map(this.view.plan?.chains.map(({ chain_id, definition }) => [chain_id, definition]));
     const monotonicMs = performance.now();
-    this.statuses = this.ledgers.countSeconds(this.current(nowMs), (id) => definitions.get(id), monotonicMs);
-    this.alerts.judge(this.ledgers.all(), run.decide, nowMs, monotonicMs);
+    this.statuses = this.ledgers.countSeconds(this.current(nowMs), (id) => definitions.get(id), nowMs, monotonicMs);
+    this.alerts.judge(this.ledgers, run.decide, nowMs, monotonicMs);
     for (const status of this.statuses) this.tellChange(before.get(idOf(status)), status, run);
     if (this.statuses.length > 0 || before.size > 0) this.tell();
   }

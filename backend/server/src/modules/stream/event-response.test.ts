@@ -39,7 +39,7 @@ function logOf(covers: () => Promise<boolean>): EventSource {
       data: { revision: 1, name: 'a' },
     },
   ];
-  return { latest: '0-0', covers, after, onNews: () => () => undefined };
+  return { latest: '0-0', covers, after, before: after, onNews: () => () => undefined };
 }
 
 /** Errors that no listener takes would end the process. */

@@ -15,8 +15,10 @@ export function classesOf(slo: ClassSlo): readonly [string, string] {
 /** An objective of another kind between the same classes. */
 function withKind(slo: ClassSlo, kind: ClassSlo['kind']): ClassSlo {
   const [first, second] = classesOf(slo);
-  if (kind === 'priority') return { id: slo.id, kind, above: first, below: second };
-  return { id: slo.id, kind, a: first, b: second, ratio: slo.kind === 'priority' ? 1 : slo.ratio };
+  const { id, goal, period_s } = slo;
+  const kept = { id, ...(goal !== undefined && { goal }), ...(period_s !== undefined && { period_s }) };
+  if (kind === 'priority') return { ...kept, kind, above: first, below: second };
+  return { ...kept, kind, a: first, b: second, ratio: slo.kind === 'priority' ? 1 : slo.ratio };
 }
 
 interface ClassSloCardProps {

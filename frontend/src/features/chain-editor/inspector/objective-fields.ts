@@ -45,6 +45,7 @@ const ratioFields = (description: string) => ({
   a: classField('Of'),
   b: classField('Over'),
   ratio: { title: 'Ratio', description },
+  ...BUDGET,
 });
 
 /** Fields of an objective between two classes of each kind. */
@@ -53,6 +54,7 @@ export const CLASS_SLO_FIELDS: Readonly<Record<ClassSlo['kind'], readonly FormFi
     kind: { ...KIND, options: [...KIND.options] },
     above: classField('Served first'),
     below: classField('Before'),
+    ...BUDGET,
   }),
   'cpu-time': wordedFields(
     optionOf(ClassSlo.options, 'cpu-time'),

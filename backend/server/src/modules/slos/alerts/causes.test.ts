@@ -1,9 +1,11 @@
 import { Event, type EventDraft } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { causeOf } from './causes.js';
+import { causeOf, reactionsOf } from './causes.js';
 import { whereFuller, whereSlower } from './places.js';
 
 const BEGAN_MS = 1_700_000_000_000;
+/** Seen a second later. */
+const VIOLATION = { began_ms: BEGAN_MS, seen_ms: BEGAN_MS + 1000 };
 const site = { chainId: 'ch-1', parts: new Set(['server-1', 'link-1', 'board-1', 'leaf-1', 'c.ids.0']) };
 
 let count = 0;
@@ -25,6 +27,14 @@ const operation = (chain_id: string): EventDraft => ({
   message: 'Deployment of Web',
   data: { chain_id, plan_id: 'pn-1', chains: [chain_id] },
 });
+const healing = { ...operation('ch-1'), actor: 'healing' };
+const scalingOut: EventDraft = {
+  type: 'scaling.out',
+  subject: 'sc-1',
+  message: 'ids scales out',
+  actor: 'scaling',
+  data: { id: 'sc-1', chain_id: 'ch-1', node_id: 'ids', from: 1, to: 2, policy_id: 'sp-1' },
+};
 const ended = (subject: string, node: string): EventDraft => ({
   type: 'instance.ended',
   subject,
@@ -35,44 +45,74 @@ const ended = (subject: string, node: string): EventDraft => ({
 describe('the cause of a violation', () => {
   it('is what was done on purpose, rather than what it made fail', () => {
     const events = [at(2, fault('link-1')), at(1.5, linkDown), at(110, operation('ch-1'))];
-    expect(causeOf(events, site, BEGAN_MS, { nf: 'ids', lost_pps: 5 })).toMatchObject({
+    expect(causeOf(events, site, VIOLATION, { nf: 'ids', lost_pps: 5 })).toMatchObject({
       kind: 'fault',
       id: 'fault-1',
       what: 'link-down at link-1',
       event_id: events[0]!.id,
     });
-    expect(causeOf([at(1.5, linkDown)], site, BEGAN_MS, null)).toMatchObject({ kind: 'failure', id: 'link-1' });
+    expect(causeOf([at(1.5, linkDown)], site, VIOLATION, null)).toMatchObject({ kind: 'failure', id: 'link-1' });
   });
 
   it('is close in time: the last change before the violation, not an earlier one', () => {
     const events = [at(100, fault('link-1')), at(3, operation('ch-1'))];
-    expect(causeOf(events, site, BEGAN_MS, null)).toMatchObject({ kind: 'operation', id: 'op-1' });
-    // A violation is seen in a bucket of ten seconds.
-    expect(causeOf([at(-9, operation('ch-1'))], site, BEGAN_MS, null)).toMatchObject({ id: 'op-1' });
+    expect(causeOf(events, site, VIOLATION, null)).toMatchObject({ kind: 'operation', id: 'op-1' });
+    // A violation is seen within a second.
+    expect(causeOf([at(-0.9, operation('ch-1'))], site, VIOLATION, null)).toMatchObject({ id: 'op-1' });
   });
 
   it('concerns the chain', () => {
     const others = [at(1, fault('link-9')), at(1, operation('ch-2')), at(1, ended('d.ids.0', 'server-1'))];
-    expect(causeOf(others, site, BEGAN_MS, null)).toBeNull();
-    expect(causeOf([...others, at(20, ended('c.ids.0', 'server-1'))], site, BEGAN_MS, null)).toMatchObject({
+    expect(causeOf(others, site, VIOLATION, null)).toBeNull();
+    expect(causeOf([...others, at(20, ended('c.ids.0', 'server-1'))], site, VIOLATION, null)).toMatchObject({
       kind: 'failure',
       id: 'c.ids.0',
     });
   });
 
   it('is not found where nothing changed: neither long before nor after', () => {
-    expect(causeOf([at(121, fault('link-1')), at(-11, fault('link-1'))], site, BEGAN_MS, null)).toBeNull();
-    expect(causeOf([], site, BEGAN_MS, null)).toBeNull();
+    expect(causeOf([at(121, fault('link-1')), at(-1.1, fault('link-1'))], site, VIOLATION, null)).toBeNull();
+    expect(causeOf([], site, VIOLATION, null)).toBeNull();
   });
 
   it('is a full queue where nothing better explains it', () => {
     const overload = { nf: 'ids', lost_pps: 420 };
-    expect(causeOf([at(119, operation('ch-1'))], site, BEGAN_MS, overload)).toMatchObject({
+    expect(causeOf([at(119, operation('ch-1'))], site, VIOLATION, overload)).toMatchObject({
       kind: 'overload',
       id: 'ids',
       event_id: null,
       what: 'The queue of ids is full: 420 packets/s have no room',
     });
+  });
+});
+
+describe('reactions to a violation', () => {
+  it('are changes of the chain since it was seen, and none of them is its cause', () => {
+    const events = [
+      at(30, linkDown),
+      at(-3, healing),
+      at(-5, scalingOut),
+      at(-6, fault('link-1')),
+      at(-90, operation('ch-1')),
+    ];
+    expect(causeOf(events, site, VIOLATION, null)).toMatchObject({ kind: 'failure', id: 'link-1' });
+    expect(reactionsOf(events, site, VIOLATION, BEGAN_MS + 60_000)).toMatchObject([
+      { kind: 'operation', id: 'op-1', event_id: events[1]!.id },
+      { kind: 'scaling', id: 'sc-1' },
+    ]);
+    expect(causeOf(events.slice(1), site, VIOLATION, null)).toBeNull();
+  });
+
+  it('of healing come late for what had failed before, and may be the cause of something where nothing had', () => {
+    expect(causeOf([at(20, linkDown), at(1, healing)], site, VIOLATION, null)).toMatchObject({ kind: 'failure' });
+    expect(causeOf([at(1, healing), at(0.5, linkDown)], site, VIOLATION, null)).toMatchObject({ kind: 'failure' });
+    expect(causeOf([at(1, scalingOut)], site, VIOLATION, null)).toMatchObject({ kind: 'scaling', id: 'sc-1' });
+  });
+
+  it('are the first ones of many', () => {
+    const many = Array.from({ length: 20 }, (_, n) => at(-2 - n, operation('ch-1')));
+    const listed = reactionsOf(many, site, VIOLATION, BEGAN_MS + 60_000);
+    expect(listed.map(({ event_id }) => event_id)).toEqual(many.slice(0, 8).map(({ id }) => id));
   });
 });
 

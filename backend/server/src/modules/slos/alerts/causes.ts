@@ -1,9 +1,8 @@
-import type { Event, Infrastructure, Plan, SloCause } from '@orrery/contract';
+import { type Event, type Infrastructure, MOST_REACTIONS, type Plan, type SloCause } from '@orrery/contract';
+import type { Violation } from '../budget/seconds-history.js';
 
 /** A cause is looked for within this time before a violation. */
 export const BEFORE_MS = 120_000;
-/** The first bad bucket may begin so long before the violation. */
-const RESOLUTION_MS = 10_000;
 /** After this time a change is half as plausible and less: a measured window shows it within ten seconds. */
 const FADES_MS = 60_000;
 
@@ -26,6 +25,7 @@ const WEIGHTS: Readonly<Record<SloCause['kind'], number>> = {
   failure: 0.9,
   operation: 0.8,
   reconfiguration: 0.8,
+  scaling: 0.8,
   overload: 0.4,
 };
 
@@ -64,26 +64,59 @@ const OF_ALL: ReadonlySet<Event['type']> = new Set<Event['type']>([
   'delay-line.hung',
 ]);
 
+/** Loops that change chains because something is wrong: where it is known what, they did not begin it. */
+const CORRECTING: ReadonlySet<string> = new Set(['healing', 'scaling', 'policy watcher']);
+
+interface Change extends SloCause {
+  readonly corrects: boolean;
+}
+
 /**
- * The most plausible change before a violation that began at `beganMs`, to ten seconds. Null: nothing that the chain runs on
- * changed or failed, and no queue of it is full.
+ * The most plausible change before a violation was first seen. Null: nothing that the chain runs on changed or failed, and no queue
+ * of it is full. What healing, scaling or a policy did about an earlier fault or failure is no cause.
  */
 export function causeOf(
   events: readonly Event[],
   site: ChainSite,
-  beganMs: number,
+  { began_ms, seen_ms }: Violation,
   overload: Overload | null,
 ): SloCause | null {
-  const latestMs = beganMs + RESOLUTION_MS;
-  const candidates = events.flatMap((event) => {
-    if (event.t_ms < beganMs - BEFORE_MS || event.t_ms > latestMs) return [];
-    const named = candidateOf(event, site);
-    if (!named) return [];
-    return [{ ...named, what: event.message.slice(0, 400) || event.type, event_id: event.id, at_ms: event.t_ms }];
-  });
-  if (overload) candidates.push({ ...overloadCause(overload), event_id: null as never, at_ms: latestMs });
-  const score = ({ kind, at_ms }: SloCause) => WEIGHTS[kind] * Math.exp((at_ms - latestMs) / FADES_MS);
+  const before = changesOf(events, site, began_ms - BEFORE_MS, seen_ms);
+  const wrongSince = Math.min(...before.flatMap(({ kind, at_ms }) => (isWrong(kind) ? [at_ms] : [])));
+  const candidates: SloCause[] = before
+    .filter(({ corrects, at_ms }) => !corrects || at_ms < wrongSince)
+    .map(({ corrects: _corrects, ...cause }) => cause);
+  if (overload) candidates.push({ ...overloadCause(overload), event_id: null, at_ms: seen_ms });
+  const score = ({ kind, at_ms }: SloCause) => WEIGHTS[kind] * Math.exp((at_ms - seen_ms) / FADES_MS);
   return candidates.reduce<SloCause | null>((best, each) => (best && score(best) >= score(each) ? best : each), null);
+}
+
+const isWrong = (kind: SloCause['kind']) => kind === 'fault' || kind === 'failure';
+
+/** Changes of the chain since a violation was seen, and what loops did before about something that was wrong; the oldest first. */
+export function reactionsOf(
+  events: readonly Event[],
+  site: ChainSite,
+  { began_ms, seen_ms }: Violation,
+  untilMs: number,
+): SloCause[] {
+  return changesOf(events, site, began_ms - BEFORE_MS, untilMs)
+    .filter(({ kind, corrects, at_ms }) => !isWrong(kind) && (at_ms > seen_ms || (corrects && at_ms >= began_ms)))
+    .slice(0, MOST_REACTIONS)
+    .map(({ corrects: _corrects, ...change }) => change);
+}
+
+/** What changed or failed of what the chain runs on, the oldest first. */
+function changesOf(events: readonly Event[], site: ChainSite, fromMs: number, untilMs: number): Change[] {
+  return events
+    .flatMap((event): Change[] => {
+      if (event.t_ms < fromMs || event.t_ms > untilMs) return [];
+      const named = candidateOf(event, site);
+      if (!named) return [];
+      const what = event.message.slice(0, 400) || event.type;
+      return [{ ...named, what, event_id: event.id, at_ms: event.t_ms, corrects: CORRECTING.has(event.actor) }];
+    })
+    .sort((a, b) => a.at_ms - b.at_ms);
 }
 
 function overloadCause({ nf, lost_pps }: Overload) {
@@ -104,6 +137,9 @@ function candidateOf(event: Event, { chainId, parts }: ChainSite): Pick<SloCause
       return event.data.moves.some(({ chain_id }) => chain_id === chainId)
         ? { kind: 'reconfiguration', id: event.data.id }
         : null;
+    case 'scaling.out':
+    case 'scaling.in':
+      return event.data.chain_id === chainId ? { kind: 'scaling', id: event.data.id } : null;
     case 'fault.injected':
       return parts.has(event.data.target) ? { kind: 'fault', id: event.data.fault_id } : null;
     default:

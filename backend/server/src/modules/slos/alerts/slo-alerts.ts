@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type AlertRule, type Event, SloAlert, type SloCause, type SloPlace } from '@orrery/contract';
+import { type AlertRule, type Event, MOST_REACTIONS, SloAlert, type SloCause } from '@orrery/contract';
 import type { LoopRun } from '../../../platform/control-loop/definition.js';
 import { type Batch, COLLECTIONS, type Collections } from '../../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../../platform/durable-collection/durable-collection.js';
@@ -13,8 +13,9 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../../ports/infrast
 import { TELEMETRY, type Telemetry } from '../../../ports/telemetry.js';
 import { AlertState, type Burning, burning, ruleName, rulesOf } from '../budget/alert-rules.js';
 import { budgetOf } from '../budget/budget.js';
-import { type Ledger, ledgerId } from '../ledger/slo-ledgers.js';
-import { BEFORE_MS, causeOf, siteOf } from './causes.js';
+import type { Violation } from '../budget/seconds-history.js';
+import { type Ledger, type LedgerRecord, ledgerId, type SloLedgers } from '../ledger/slo-ledgers.js';
+import { BEFORE_MS, causeOf, reactionsOf, siteOf } from './causes.js';
 import { growthsOf } from './growths.js';
 import { whereFuller, whereSlower } from './places.js';
 
@@ -66,23 +67,39 @@ export class SloAlerts implements OnModuleInit {
     return this.alerts.all();
   }
 
-  /** Fires and resolves alerts by what the ledgers say now. Times: of the wall clock, and of a monotonic one. */
-  judge(ledgers: readonly Ledger[], decide: Decide, wallMs: number, nowMs: number): void {
-    for (const ledger of ledgers) {
+  /** Fires and resolves alerts by what the ledgers say now. Times of both clocks. */
+  judge(ledgers: Pick<SloLedgers, 'all' | 'clock'>, decide: Decide, wallMs: number, monotonicMs: number): void {
+    const { clock } = ledgers;
+    const nowMs = clock.at(wallMs, monotonicMs);
+    for (const ledger of ledgers.all()) {
       const { record, history, status } = ledger;
       for (const rule of rulesOf(status?.origin ?? 'twin')) {
         const state = this.stateOf(ledger, rule);
         if (!state.isOpen && !status) continue;
-        const found = burning(rule, record.goal, (seconds) => history.over(seconds, wallMs));
-        const change = state.take(found, nowMs);
-        if (change === 'fires') this.fire(ledger, rule, found, state, decide, wallMs);
+        const found = burning(rule, record.goal, (seconds) => history.over(seconds, nowMs));
+        const change = state.take(found, history.judged_s);
+        if (change === 'fires') {
+          const { began_ms, seen_ms } = history.violation() ?? { began_ms: nowMs, seen_ms: nowMs };
+          const violation = { began_ms: clock.wallOf(began_ms), seen_ms: clock.wallOf(seen_ms) };
+          const { left_share } = budgetOf(history, record, nowMs);
+          this.fire({ record, rule, found, violation, left_share }, state, decide, wallMs);
+        }
         if (change === 'resolves')
           this.endAll(this.openOf(ledger, rule), 'calm', decide, wallMs, () => {
             state.isOpen = true;
           });
       }
     }
-    this.endOrphans(ledgers, decide, wallMs);
+    this.endOrphans(ledgers.all(), decide, wallMs);
+  }
+
+  openNumber(chainId: string, sloId: string, severity: AlertRule['severity']): number {
+    return this.alerts
+      .all()
+      .filter(
+        ({ chain_id, slo_id, state, rule }) =>
+          state === 'open' && chain_id === chainId && slo_id === sloId && rule.severity === severity,
+      ).length;
   }
 
   /** Throws 404. */
@@ -112,7 +129,7 @@ export class SloAlerts implements OnModuleInit {
     const name = `${ledgerId(record)} ${ruleName(rule)}`;
     const known = this.states.get(name);
     if (known?.sinceMs === record.since_ms) return known.state;
-    const open = this.openOf({ record }, rule).some(({ fired_ms }) => fired_ms >= record.since_ms);
+    const open = this.openOf({ record }, rule).some((alert) => isOf(alert, record));
     const state = new AlertState(rule, open);
     this.states.set(name, { ledger: ledgerId(record), sinceMs: record.since_ms, state });
     return state;
@@ -127,16 +144,9 @@ export class SloAlerts implements OnModuleInit {
       );
   }
 
-  private fire(
-    ledger: Ledger,
-    rule: AlertRule,
-    found: Burning,
-    state: AlertState,
-    decide: Decide,
-    wallMs: number,
-  ): void {
-    const { chain_id, slo_id } = ledger.record;
-    this.alertOf(ledger, rule, found, wallMs)
+  private fire(fired: Fired, state: AlertState, decide: Decide, wallMs: number): void {
+    const { chain_id, slo_id } = fired.record;
+    this.alertOf(fired, wallMs)
       .then(async (alert) => {
         await this.collections.commit((batch) => {
           batch.put(this.alerts, alert);
@@ -163,24 +173,25 @@ export class SloAlerts implements OnModuleInit {
       });
   }
 
-  private async alertOf({ record, history }: Ledger, rule: AlertRule, found: Burning, wallMs: number) {
-    const began_ms = history.violatedSinceMs() ?? wallMs;
-    const { chain_id, slo_id } = record;
-    const { cause, place } = await this.explain(chain_id, record.kind, began_ms);
+  private async alertOf({ record, rule, found, violation, left_share }: Fired, wallMs: number): Promise<SloAlert> {
+    const { chain_id, slo_id, since_ms } = record;
+    const { cause, place, reactions } = await this.explain(chain_id, record.kind, violation, wallMs);
     return SloAlert.parse({
       id: newId('alert'),
       chain_id,
       slo_id,
       rule,
       state: 'open',
-      began_ms,
+      since_ms,
+      began_ms: violation.began_ms,
       fired_ms: wallMs,
       resolved_ms: null,
       resolution: null,
       burn_long: found.long ?? 0,
       burn_short: found.short ?? 0,
-      left_share: budgetOf(history, record, wallMs).left_share,
+      left_share,
       cause,
+      reactions,
       place,
       acknowledged: null,
     });
@@ -189,27 +200,34 @@ export class SloAlerts implements OnModuleInit {
   private async explain(
     chainId: string,
     kind: string,
-    beganMs: number,
-  ): Promise<{ readonly cause: SloCause | null; readonly place: SloPlace | null }> {
+    violation: Violation,
+    nowMs: number,
+  ): Promise<Pick<SloAlert, 'cause' | 'reactions' | 'place'>> {
     const { plan } = this.view;
-    if (!plan) return { cause: null, place: null };
+    if (!plan) return { cause: null, place: null, reactions: [] };
     const { infrastructure } = this.infrastructure.current;
-    const growths = growthsOf(plan, chainId, beganMs, (keys, since) => this.telemetry.series(keys, since));
+    const growths = growthsOf(plan, chainId, violation.began_ms, (keys, since) => this.telemetry.series(keys, since));
     const full = whereFuller(growths.fuller);
     const lost = this.dataPath.troublesOf(chainId)[0]?.what;
     const slower = kind === 'latency' ? whereSlower(growths.chain, growths.slower) : null;
     const measured = slower ?? (full && { nf: full.nf, what: full.what });
     const place = lost === undefined ? measured : { nf: null, what: lost.slice(0, 400) };
     const overload = full?.nf ? { nf: full.nf, lost_pps: full.lost_pps } : null;
-    const events = await this.eventsAround(beganMs);
-    return {
-      cause: causeOf(events, siteOf(plan, chainId, infrastructure), beganMs, overload),
-      place,
-    };
+    const site = siteOf(plan, chainId, infrastructure);
+    const cause = causeOf(await this.eventsBefore(violation), site, violation, overload);
+    return { cause, place, reactions: await this.reactions(chainId, violation, nowMs) };
   }
 
-  private eventsAround(beganMs: number): Promise<Event[]> {
-    return this.source.after(`${Math.max(0, Math.floor(beganMs - BEFORE_MS))}-0`, MOST_EVENTS);
+  /** The latest before a violation was seen, within the time in which a cause is looked for. */
+  private eventsBefore({ began_ms, seen_ms }: Violation): Promise<Event[]> {
+    return this.source.before(idAt(seen_ms + 1), idAt(began_ms - BEFORE_MS), MOST_EVENTS);
+  }
+
+  private async reactions(chainId: string, violation: Violation, untilMs: number): Promise<SloCause[]> {
+    const { plan } = this.view;
+    if (!plan) return [];
+    const site = siteOf(plan, chainId, this.infrastructure.current.infrastructure);
+    return reactionsOf(await this.source.after(idAt(violation.began_ms), MOST_EVENTS), site, violation, untilMs);
   }
 
   /** Alerts of objectives that are no longer, or are others now. */
@@ -218,7 +236,10 @@ export class SloAlerts implements OnModuleInit {
     for (const [name, { ledger }] of this.states) if (!known.has(ledger)) this.states.delete(name);
     const open = this.alerts.all().filter(({ state }) => state === 'open');
     const removed = open.filter((alert) => !known.has(ledgerId(alert)));
-    const changed = open.filter((alert) => alert.fired_ms < (known.get(ledgerId(alert))?.since_ms ?? 0));
+    const changed = open.filter((alert) => {
+      const record = known.get(ledgerId(alert));
+      return record && !isOf(alert, record);
+    });
     this.endAll(removed, 'removed', decide, wallMs);
     this.endAll(changed, 'changed', decide, wallMs);
   }
@@ -230,23 +251,26 @@ export class SloAlerts implements OnModuleInit {
     wallMs: number,
     failed: () => void = () => undefined,
   ): void {
-    for (const { id, chain_id, slo_id } of alerts) {
+    for (const { id, chain_id, slo_id, fired_ms } of alerts) {
       if (this.ending.has(id)) continue;
       this.ending.add(id);
-      this.collections
-        .commit((batch) => {
-          const alert = this.alerts.find(id);
-          if (alert?.state !== 'open') return;
-          batch.put(this.alerts, { ...alert, state: 'resolved', resolved_ms: wallMs, resolution });
-          batch.also((transaction) =>
-            this.events.appendIn(transaction, {
-              type: 'slo.alert-resolved',
-              subject: chain_id,
-              message: `The alert about ${slo_id} is over: ${WORDS[resolution]}`,
-              data: { alert_id: id, slo_id, resolution },
-            }),
-          );
-        })
+      this.reactions(chain_id, { began_ms: fired_ms, seen_ms: fired_ms }, wallMs)
+        .then((later) =>
+          this.collections.commit((batch) => {
+            const alert = this.alerts.find(id);
+            if (alert?.state !== 'open') return;
+            const reactions = [...alert.reactions, ...later].slice(0, MOST_REACTIONS);
+            batch.put(this.alerts, { ...alert, state: 'resolved', resolved_ms: wallMs, resolution, reactions });
+            batch.also((transaction) =>
+              this.events.appendIn(transaction, {
+                type: 'slo.alert-resolved',
+                subject: chain_id,
+                message: `The alert about ${slo_id} is over: ${WORDS[resolution]}`,
+                data: { alert_id: id, slo_id, resolution },
+              }),
+            );
+          }),
+        )
         .then(() =>
           decide({
             subject: chain_id,
@@ -264,6 +288,23 @@ export class SloAlerts implements OnModuleInit {
     }
   }
 }
+
+interface Fired {
+  readonly record: LedgerRecord;
+  readonly rule: AlertRule;
+  readonly found: Burning;
+  /** By the wall clock. */
+  readonly violation: Violation;
+  readonly left_share: number;
+}
+
+/** Whether the alert is about the seconds that are counted now. */
+function isOf({ since_ms, fired_ms }: SloAlert, record: LedgerRecord): boolean {
+  return since_ms === undefined ? fired_ms >= record.since_ms : since_ms === record.since_ms;
+}
+
+/** Before every event of this time. */
+const idAt = (ms: number) => `${Math.max(0, Math.floor(ms))}-0`;
 
 const WORDS: Readonly<Record<NonNullable<SloAlert['resolution']>, string>> = {
   calm: 'its budget burns no faster than it may',

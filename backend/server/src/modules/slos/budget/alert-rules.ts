@@ -12,7 +12,7 @@ const BRIEF: AlertRule = { long_s: 60, short_s: 10, burn: 14.4, severity: 'warni
 
 /** A goal so low that no burn rate reaches a rule's makes the rule fire when this much of its windows is bad. */
 const MOST_SHARE = 0.9;
-/** The short window is below the rule's rate for this long before an alert ends. */
+/** Seconds judged while the short window is below the rule's rate, at least, before an alert ends. */
 const LEAST_CALM_S = 30;
 
 export function rulesOf(origin: 'twin' | 'live'): readonly AlertRule[] {
@@ -30,7 +30,7 @@ export interface Burning {
   readonly short: number | null;
   /** Both windows burn too fast. */
   readonly exceeds: boolean;
-  /** The short window does not, or nothing bad is left in the long one. */
+  /** The short window does not; false where nothing was judged in it. */
   readonly isCalm: boolean;
 }
 
@@ -48,31 +48,35 @@ export function burning(
     long,
     short,
     exceeds: isKnown && long !== null && short !== null && long >= most && short >= most,
-    isCalm: whole.bad_s === 0 || (short !== null && short < most),
+    isCalm: short !== null && short < most,
   };
 }
 
-/** Whether the alert of one rule is open. Times are of one monotonic clock. */
+/** Whether the alert of one rule is open. It ends by seconds that were judged: those of which nobody knows do not count. */
 export class AlertState {
-  private calmSinceMs: number | null = null;
+  /** Judged seconds at the first moment of the calm. */
+  private calmSince: number | null = null;
 
   constructor(
     private readonly rule: AlertRule,
     public isOpen: boolean,
   ) {}
 
-  /** What happens now; the alert is open or not from then on. */
-  take({ exceeds, isCalm }: Burning, nowMs: number): 'fires' | 'resolves' | null {
+  /** What happens now; the alert is open or not from then on. `judgedS`: all seconds of the objective that were judged so far. */
+  take({ exceeds, isCalm, short }: Burning, judgedS: number): 'fires' | 'resolves' | null {
     if (!this.isOpen) {
       if (!exceeds) return null;
       this.isOpen = true;
-      this.calmSinceMs = null;
+      this.calmSince = null;
       return 'fires';
     }
-    if (!isCalm) this.calmSinceMs = null;
-    else this.calmSinceMs ??= nowMs;
-    const calmS = this.calmSinceMs === null ? 0 : (nowMs - this.calmSinceMs) / 1000;
-    if (this.calmSinceMs === null || calmS < Math.max(LEAST_CALM_S, this.rule.short_s)) return null;
+    if (!isCalm) {
+      // A window in which nothing was judged is neither calm nor the end of a calm.
+      if (short !== null) this.calmSince = null;
+      return null;
+    }
+    this.calmSince ??= judgedS;
+    if (judgedS - this.calmSince < Math.max(LEAST_CALM_S, this.rule.short_s)) return null;
     this.isOpen = false;
     return 'resolves';
   }

@@ -4,6 +4,8 @@ export const FINE_S = 10;
 export const COARSE_S = 300;
 /** Longest window that is judged to the fine bucket. */
 export const FINE_KEPT_S = 6 * 3600;
+/** Who asks for all of it may come so much later than he looked at the clock. */
+const SPARE_S = 60;
 /** Good buckets between bad ones that do not end a violation. */
 const GAP_BUCKETS = 3;
 
@@ -12,13 +14,23 @@ export type Verdict = 'good' | 'bad' | 'unknown';
 /** Of which measurements one is worse: of a latency the higher, of a throughput the lower. */
 export type Worse = (a: number, b: number) => boolean;
 
+export interface Violation {
+  readonly began_ms: number;
+  /** When it was first seen: what happens later may be done about it. */
+  readonly seen_ms: number;
+}
+
 /**
- * The seconds of an objective: those of the last hours in fine buckets, those of its period in coarse ones. Times are those of
- * the wall clock; where it goes back, seconds count as of the newest bucket. What no verdict was given for is unknown.
+ * The seconds of an objective: those of the last hours in fine buckets, those of its period in coarse ones. Times are of a clock
+ * that does not jump (HistoryClock). What no verdict was given for is unknown.
  */
 export class SecondsHistory {
-  readonly fine = new BucketRing(FINE_S, FINE_KEPT_S / FINE_S + 1);
+  readonly fine = new BucketRing(FINE_S, (FINE_KEPT_S + SPARE_S) / FINE_S + 1);
   readonly coarse: BucketRing;
+  /** Seconds of good and bad verdicts since this server began. */
+  judged_s = 0;
+  /** The last violation that this server saw begin. */
+  private seen: (Violation & { readonly last_ms: number }) | null = null;
 
   constructor(
     readonly period_s: number,
@@ -34,6 +46,10 @@ export class SecondsHistory {
     const here = Math.min(seconds, sinceBoundary);
     this.add(slot - 1, verdict, seconds - here, measured);
     this.add(slot, verdict, here, measured);
+    if (verdict !== 'unknown') this.judged_s += seconds;
+    if (verdict !== 'bad') return;
+    const isOn = this.seen && nowMs - this.seen.last_ms <= 1000 * FINE_S * GAP_BUCKETS;
+    this.seen = { ...(isOn ? this.seen! : { began_ms: nowMs - 1000 * seconds, seen_ms: nowMs }), last_ms: nowMs };
   }
 
   /** Of the fine buckets that overlap the last seconds: of so many, or up to a bucket more. */
@@ -46,8 +62,8 @@ export class SecondsHistory {
     return this.coarse.sumAt(this.coarse.slotOf(nowMs));
   }
 
-  /** When the last violation began, to the fine bucket; null: there was none in the last hours. */
-  violatedSinceMs(): number | null {
+  /** The last violation: to the second, or to the fine bucket where another server saw it begin. Null: there was none in the last hours. */
+  violation(): Violation | null {
     let at = this.fine.last;
     if (at === null) return null;
     const oldest = at - this.fine.capacity;
@@ -56,7 +72,10 @@ export class SecondsHistory {
     if (at <= oldest) return null;
     let began = at;
     for (let slot = at - 1; slot > oldest && began - slot <= GAP_BUCKETS; slot--) if (isBad(slot)) began = slot;
-    return began * FINE_S * 1000;
+    const began_ms = began * FINE_S * 1000;
+    const seen_ms = began_ms + FINE_S * 1000;
+    if (this.seen && this.seen.began_ms < seen_ms) return { began_ms: this.seen.began_ms, seen_ms: this.seen.seen_ms };
+    return { began_ms, seen_ms };
   }
 
   /** What is kept of it in one for another period. */
@@ -64,6 +83,8 @@ export class SecondsHistory {
     const next = new SecondsHistory(period_s, this.isWorse);
     for (const [from, to] of [[this.fine, next.fine] as const, [this.coarse, next.coarse] as const])
       for (const bucket of from.buckets()) to.restore(bucket);
+    next.judged_s = this.judged_s;
+    next.seen = this.seen;
     return next;
   }
 

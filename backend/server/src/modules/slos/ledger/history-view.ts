@@ -2,13 +2,15 @@ import { SLO_HISTORY_POINTS, type SloHistory } from '@orrery/contract';
 import { ProblemError } from '../../../platform/problem.js';
 import type { Bucket } from '../budget/bucket-ring.js';
 import { burnRate } from '../budget/budget.js';
-import { COARSE_S, FINE_KEPT_S, FINE_S } from '../budget/seconds-history.js';
+import { COARSE_S, FINE_S } from '../budget/seconds-history.js';
+import type { HistoryClock } from './history-clock.js';
 import type { Ledger } from './slo-ledgers.js';
 
 interface HistoryQuery {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly step?: number | undefined;
+  readonly span?: number | undefined;
 }
 
 const HOUR_MS = 3_600_000;
@@ -16,12 +18,20 @@ const HOUR_MS = 3_600_000;
 const USUAL_POINTS = 360;
 const STEPS_S = [FINE_S, 60, COARSE_S, 1800, 3600, 6 * 3600, 86_400] as const;
 
-/** Steps begin at whole multiples of their length. Throws 400 that names the parameter. */
-export function historyOf({ record, history }: Ledger, query: HistoryQuery, nowMs: number): SloHistory {
-  const toMs = Math.min(query.to ?? nowMs, nowMs);
-  const fromMs = query.from ?? Math.max(0, toMs - HOUR_MS);
+/** Steps begin at whole multiples of their length, of the time of the history. Throws 400 that names the parameter. */
+export function historyOf(
+  { record, history }: Ledger,
+  query: HistoryQuery,
+  clock: HistoryClock,
+  nowMs: number,
+): SloHistory {
+  const asked = (wallMs: number | undefined) => (wallMs === undefined ? undefined : clock.historyOf(wallMs));
+  const toMs = Math.min(asked(query.to) ?? nowMs, nowMs);
+  if (query.span !== undefined && query.from !== undefined) throw bad('span', 'cannot be given with "from"');
+  const spanMs = query.span === undefined ? HOUR_MS : 1000 * query.span;
+  const fromMs = Math.max(0, asked(query.from) ?? toMs - spanMs);
   if (fromMs > toMs) throw bad('from', 'is after "to"');
-  const isRecent = fromMs >= nowMs - 1000 * FINE_KEPT_S;
+  const isRecent = history.fine.slotOf(fromMs) > history.fine.slotOf(nowMs) - history.fine.capacity;
   const spanS = (toMs - fromMs) / 1000;
   const least = isRecent ? FINE_S : COARSE_S;
   const usual = STEPS_S.find((each) => each >= least && spanS / each <= USUAL_POINTS) ?? 86_400;
@@ -49,7 +59,7 @@ export function historyOf({ record, history }: Ledger, query: HistoryQuery, nowM
     const countedS = Math.max(0, Math.min(t_ms + stepMs, nowMs) - Math.max(t_ms, since_ms)) / 1000;
     bad_s += sum.bad_s;
     points.push({
-      t_ms,
+      t_ms: clock.wallOf(t_ms),
       good_s: sum.good_s,
       bad_s: sum.bad_s,
       unknown_s: Math.max(0, countedS - sum.good_s - sum.bad_s),
@@ -59,7 +69,8 @@ export function historyOf({ record, history }: Ledger, query: HistoryQuery, nowM
       left_share: 1 - bad_s / allowed_s,
     });
   }
-  return { chain_id, slo_id, goal, period_s, since_ms, step_s, points };
+  const to_ms = clock.wallOf(toMs);
+  return { chain_id, slo_id, goal, period_s, since_ms: clock.wallOf(since_ms), step_s, to_ms, points };
 }
 
 function bad(parameter: string, detail: string): ProblemError {

@@ -45,11 +45,11 @@ export class LedgerKeeper implements OnApplicationBootstrap, OnApplicationShutdo
   async onApplicationShutdown(): Promise<void> {
     await this.loop.stop();
     // Seconds since the last time; without them they would be unknown.
-    await this.ledgers.flush(Date.now()).catch(() => undefined);
+    await this.ledgers.flush(Date.now(), performance.now()).catch(() => undefined);
   }
 
   private async run({ step, decide }: LoopRun): Promise<undefined> {
-    await step(this.ledgers.flush(Date.now()));
+    await step(this.ledgers.flush(Date.now(), performance.now()));
     for (const chainId of this.ledgers.chains()) {
       const deployed = this.view.plan?.chains.find(({ chain_id }) => chain_id === chainId);
       const isGone = !deployed && (await step(this.isDeleted(chainId)));

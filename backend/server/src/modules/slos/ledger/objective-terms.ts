@@ -14,15 +14,10 @@ export function termsOf(
   { slos, class_slos }: Pick<ChainDefinition, 'slos' | 'class_slos'>,
   sloId: string,
 ): ObjectiveTerms | null {
-  const ofChain = slos.find(({ id }) => id === sloId);
-  if (ofChain) {
-    const { id: _id, goal = DEFAULT_GOAL, period_s = DEFAULT_PERIOD_S, ...aim } = ofChain;
-    return { goal, period_s, judgedBy: JSON.stringify(aim) };
-  }
-  const between = class_slos.find(({ id }) => id === sloId);
-  if (!between) return null;
-  const { id: _id, ...aim } = between;
-  return { goal: DEFAULT_GOAL, period_s: DEFAULT_PERIOD_S, judgedBy: JSON.stringify(aim) };
+  const slo = slos.find(({ id }) => id === sloId) ?? class_slos.find(({ id }) => id === sloId);
+  if (!slo) return null;
+  const { id: _id, goal = DEFAULT_GOAL, period_s = DEFAULT_PERIOD_S, ...aim } = slo;
+  return { goal, period_s, judgedBy: JSON.stringify(aim) };
 }
 
 const LIMITS: ReadonlySet<SloStatus['kind']> = new Set(['latency', 'loss', 'priority']);

@@ -9,6 +9,7 @@ import { KEYS } from '../../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../../ports/event-log.js';
 import { budgetOf } from '../budget/budget.js';
 import { COARSE_S, FINE_S, SecondsHistory, type Verdict } from '../budget/seconds-history.js';
+import { HistoryClock, StoredClock } from './history-clock.js';
 import { type ObjectiveTerms, termsOf, worseOf } from './objective-terms.js';
 import { encodeField, fieldOf, hasPassed, restore } from './stored-history.js';
 
@@ -21,12 +22,13 @@ const LedgerRecord = z.strictObject({
   judged_by: z.string().max(2000),
   goal: z.number(),
   period_s: z.int().min(COARSE_S),
+  /** Time of the history. */
   since_ms: TimestampMs,
 });
 export type LedgerRecord = z.infer<typeof LedgerRecord>;
 
-/** Further objectives have no budget. */
-const MOST_LEDGERS = 2000;
+/** Further objectives have no budget, which is told. Of 30 days, one takes up to 0.15 MB. */
+export const MOST_LEDGERS = 2000;
 /** A later verdict does not stand for the time before. */
 const LONGEST_TICK_S = 2;
 
@@ -62,7 +64,10 @@ export class SloLedgers implements OnModuleInit {
   private readonly records: DurableCollection<LedgerRecord>;
   private readonly open = new Map<string, Open>();
   private readonly beginning = new Set<string>();
+  /** Objectives beyond the bound. */
+  private uncounted: ReadonlySet<string> = new Set();
   private lastTickMs: number | null = null;
+  clock = new HistoryClock(null);
 
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
@@ -82,6 +87,8 @@ export class SloLedgers implements OnModuleInit {
 
   async onModuleInit(): Promise<void> {
     await this.records.load();
+    const clock = StoredClock.safeParse(await this.store.redis.hgetall(KEYS.sloClock));
+    this.clock = new HistoryClock(clock.data ?? null);
     for (const record of this.records.all()) {
       const stored = await this.store.redis.hgetall(KEYS.sloHistory(record.chain_id, record.slo_id));
       this.open.set(ledgerId(record), this.opened(record, stored));
@@ -101,30 +108,58 @@ export class SloLedgers implements OnModuleInit {
     return new Set(this.records.all().map(({ chain_id }) => chain_id));
   }
 
-  /** Counts the time since the last call for each objective; returns the statuses with their budgets. `nowMs`: monotonic. */
+  /** Objectives that have no budget because there are too many. */
+  get uncountedNumber(): number {
+    return this.uncounted.size;
+  }
+
+  /** Counts the time since the last call for each objective; returns the statuses with their budgets. Times of both clocks. */
   countSeconds(
     statuses: readonly SloStatus[],
     definitionOf: (chainId: string) => ChainDefinition | undefined,
-    nowMs: number,
+    wallMs: number,
+    monotonicMs: number,
   ): SloStatus[] {
-    const seconds = this.lastTickMs === null ? 0 : Math.min(LONGEST_TICK_S, (nowMs - this.lastTickMs) / 1000);
-    this.lastTickMs = nowMs;
+    const seconds = this.lastTickMs === null ? 0 : Math.min(LONGEST_TICK_S, (monotonicMs - this.lastTickMs) / 1000);
+    this.lastTickMs = monotonicMs;
+    const nowMs = this.clock.at(wallMs, monotonicMs);
     for (const ledger of this.open.values()) ledger.status = null;
-    return statuses.map((status) => {
+    const beyond = new Set<string>();
+    const counted = statuses.map((status) => {
       const terms = termsOf(definitionOf(status.chain_id) ?? { slos: [], class_slos: [] }, status.slo_id);
       const ledger = this.open.get(ledgerId(status));
       if (!terms) return status;
-      if (!ledger || !isAsRecorded(ledger.record, terms)) {
-        this.begin(status, terms);
+      if (!ledger && this.records.size >= MOST_LEDGERS) {
+        beyond.add(ledgerId(status));
         return status;
       }
-      ledger.history.record(VERDICTS[status.state], seconds, status.measured, status.t_ms);
+      if (!ledger || !isAsRecorded(ledger.record, terms)) {
+        this.begin(status, terms, nowMs);
+        return status;
+      }
+      ledger.history.record(VERDICTS[status.state], seconds, status.measured, nowMs);
       this.mark(ledger);
-      const budget = budgetOf(ledger.history, ledger.record, status.t_ms);
-      const judged = { ...status, budget };
+      const budget = budgetOf(ledger.history, ledger.record, nowMs);
+      const judged = { ...status, budget: { ...budget, since_ms: this.clock.wallOf(budget.since_ms) } };
       ledger.status = judged;
       return judged;
     });
+    this.tellUncounted(beyond);
+    return counted;
+  }
+
+  private tellUncounted(beyond: ReadonlySet<string>): void {
+    const [first] = beyond;
+    if (first !== undefined && this.uncounted.size === 0) {
+      const [chainId = '', slo_id = ''] = first.split(' ');
+      this.events.append({
+        type: 'slo.uncounted',
+        subject: chainId,
+        message: `Objective ${slo_id} has no budget: ${MOST_LEDGERS} objectives have one, and there is room for no more`,
+        data: { slo_id },
+      });
+    }
+    this.uncounted = beyond;
   }
 
   /** Time passes of which nobody will say anything. */
@@ -133,7 +168,8 @@ export class SloLedgers implements OnModuleInit {
   }
 
   /** Stores what has changed, in one transaction, and removes what is too old. */
-  async flush(nowMs: number): Promise<void> {
+  async flush(wallMs: number, monotonicMs: number): Promise<void> {
+    const nowMs = this.clock.at(wallMs, monotonicMs);
     const writes = [...this.open.values()].flatMap((ledger) => {
       const gone = [...ledger.fields].filter((field) => hasPassed(ledger.history, field, nowMs));
       const changed = [...ledger.changed];
@@ -149,6 +185,7 @@ export class SloLedgers implements OnModuleInit {
           if (fields.length > 0) transaction.hset(key, ...fields);
           if (gone.length > 0) transaction.hdel(key, ...gone);
         }
+        transaction.hset(KEYS.sloClock, { history_ms: nowMs, wall_ms: wallMs });
       });
     } catch (error) {
       for (const { ledger, changed } of writes) for (const field of changed) ledger.changed.add(field);
@@ -183,14 +220,14 @@ export class SloLedgers implements OnModuleInit {
     return this.records.all().filter(({ chain_id }) => chain_id === chainId);
   }
 
-  private begin(status: SloStatus, terms: ObjectiveTerms): void {
+  private begin(status: SloStatus, terms: ObjectiveTerms, nowMs: number): void {
     const id = ledgerId(status);
     if (this.beginning.has(id)) return;
     this.beginning.add(id);
-    const { chain_id, slo_id, kind, target, t_ms } = status;
+    const { chain_id, slo_id, kind, target } = status;
     const before = this.open.get(id);
     const isSame = before?.record.judged_by === terms.judgedBy;
-    const since_ms = isSame ? before.record.since_ms : t_ms;
+    const since_ms = isSame ? before.record.since_ms : Math.round(nowMs);
     const { judgedBy: judged_by, goal, period_s } = terms;
     const record = { chain_id, slo_id, kind, target, judged_by, goal, period_s, since_ms };
     this.collections

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { HistoryClock } from './history-clock.js';
+
+const EPOCH_MS = 1_700_000_000_000;
+const DAY_MS = 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
+
+it('goes on with the monotonic clock, wherever the wall clock jumps', () => {
+  const step = fc.record({
+    elapsedMs: fc.integer({ min: 0, max: 60_000 }),
+    jumpMs: fc.oneof(
+      fc.constant(0),
+      fc.integer({ min: 2001, max: YEAR_MS }),
+      fc.integer({ min: -YEAR_MS, max: -2001 }),
+    ),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const clock = new HistoryClock(null);
+      let [wallMs, monotonicMs] = [EPOCH_MS, 500];
+      expect(clock.at(wallMs, monotonicMs)).toBe(EPOCH_MS);
+      for (const { elapsedMs, jumpMs } of steps) {
+        monotonicMs += elapsedMs;
+        wallMs += elapsedMs + jumpMs;
+        const now = clock.at(wallMs, monotonicMs);
+        expect(now).toBeCloseTo(EPOCH_MS + monotonicMs - 500, 3);
+        expect(clock.wallOf(now)).toBe(Math.max(0, Math.round(wallMs)));
+        expect(clock.historyOf(wallMs)).toBeCloseTo(now, 3);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+it('follows a wall clock that is set right in small steps, and never goes back', () => {
+  const clock = new HistoryClock(null);
+  clock.at(EPOCH_MS, 0);
+  expect(clock.at(EPOCH_MS + 11_500, 10_000)).toBe(EPOCH_MS + 11_500);
+  expect(clock.at(EPOCH_MS + 10_500, 10_000)).toBe(EPOCH_MS + 11_500);
+  expect(clock.at(EPOCH_MS + 12_500, 12_000)).toBe(EPOCH_MS + 12_500);
+});
+
+it('goes on after a restart: not back, and for no longer than a day', () => {
+  const stored = { history_ms: EPOCH_MS, wall_ms: EPOCH_MS + YEAR_MS };
+  const after = (downMs: number) => new HistoryClock(stored).at(EPOCH_MS + YEAR_MS + downMs, 3) - EPOCH_MS;
+  expect([after(90_000), after(-5000), after(YEAR_MS)]).toEqual([90_000, 0, DAY_MS]);
+});

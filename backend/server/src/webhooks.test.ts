@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Problem, type Webhook, type WebhookRequest } from '@orrery/contract';
+import { isMarked, Problem, type Webhook, type WebhookRequest } from '@orrery/contract';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { KEYS } from './platform/redis-keys.js';
 import { ChildServer } from './testing/child-server.js';
 import { Scratch, signIn, TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
@@ -168,9 +169,37 @@ it('sends to a new address at once, nothing while it is disabled, and nothing of
   expect((await put(request({ enabled: false }))).state).toBe('disabled');
   await resume();
   await put(request());
+  receiver.answers = ['held'];
   await pause();
   await until('the next one arrives', () => receiver.received.length === 2);
   expect(receiver.types).toEqual(['loop.paused', 'loop.paused']);
+  // What is answered late does not turn back one that has begun anew.
+  await put(request({ enabled: false }));
+  await resume();
+  await put(request());
+  receiver.release();
+  await until('the answer is counted', async () => (await hookOf(id)).delivered === 2);
+  await pause();
+  await until('the next one arrives', () => receiver.received.length === 3);
+  expect(receiver.types).toEqual(['loop.paused', 'loop.paused', 'loop.paused']);
+});
+
+it('misses nothing when events that it did not want have made way before the next start', async () => {
+  const { id } = await server.api.call('createWebhook', { body: request({ types: ['scenario.started'] }) });
+  await pause();
+  await resume();
+  await pause();
+  const latest = (await server.api.call('listEvents', { query: { order: 'newest-first', limit: 1 } })).items[0]!.id;
+  await server.running.store.redis.xtrim(KEYS.events, 'MINID', latest);
+  const { begins_ms, items } = await server.api.call('listEvents');
+  expect(items.map(({ type }) => type)).toContain('loop.paused');
+  const { items: marked } = await server.api.call('listEvents', { query: { marked: 'true' } });
+  expect(marked).toEqual(items.filter(isMarked));
+  expect(begins_ms).toBe(Number(latest.split('-')[0]));
+  await server.pause();
+  server = await TestServer.start({}, server.scratch);
+  await resume();
+  expect(await hookOf(id)).toMatchObject({ has_gap: false, delivered: 0 });
 });
 
 it('goes on where it was after the server was killed', async () => {
@@ -181,10 +210,12 @@ it('goes on where it was after the server was killed', async () => {
   receiver.answers = Array(100).fill(500);
   const { id } = await api.call('createWebhook', { body: request() });
   await api.call('pauseLoop', { params: { id: 'slo' } });
-  await until('an attempt fails', () => receiver.received.length > 0);
+  const attemptsOf = async (of: typeof api) => (await of.call('getWebhook', { params: { id } })).attempts;
+  await until('an attempt fails', async () => (await attemptsOf(api)) === 1);
   await child.end('SIGKILL');
-  receiver.answers = [];
+  receiver.answers = [500];
   server = await TestServer.start({}, scratch);
+  await until('attempts are counted on', async () => (await attemptsOf(server.api)) === 2);
   await until('it arrives', async () => (await hookOf(id)).delivered === 1);
   await resume();
   await until('the next one arrives', async () => (await hookOf(id)).delivered === 2);

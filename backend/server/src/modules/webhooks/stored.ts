@@ -19,6 +19,11 @@ const WebhookProgress = z.strictObject({
   expired: z.int().min(0),
   has_gap: z.boolean(),
   last_attempt: WebhookAttempt.nullable(),
+  /** The event that the receiver did not take yet, and for how long it was tried while a server ran. */
+  waiting: z
+    .strictObject({ event_id: StreamId, attempts: z.int().min(1), waited_s: z.number().min(0) })
+    .nullable()
+    .default(null),
 });
 export type WebhookProgress = z.infer<typeof WebhookProgress>;
 
@@ -48,4 +53,5 @@ export const startingAt = (id: string, cursor: string): WebhookProgress => ({
   expired: 0,
   has_gap: false,
   last_attempt: null,
+  waiting: null,
 });

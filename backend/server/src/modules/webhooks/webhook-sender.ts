@@ -7,7 +7,7 @@ import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/co
 import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { ProblemError } from '../../platform/problem.js';
-import { EVENT_SOURCE, type EventSource } from '../../ports/event-log.js';
+import { compareIds, EVENT_SOURCE, type EventSource } from '../../ports/event-log.js';
 import { messageOf, testMessage, wants } from './message.js';
 import { post, verdictOf } from './post.js';
 import type { StoredWebhook, WebhookProgress } from './stored.js';
@@ -19,13 +19,14 @@ const RUN_MS = 20_000;
 const READ_AT_ONCE = 200;
 const FIRST_RETRY_MS = 1000;
 const MOST_RETRY_MS = 300_000;
-/** An event is given up after this time. */
-const GIVE_UP_MS = 86_400_000;
+/** An event is given up after this time, in which a server ran. */
+const GIVE_UP_S = 86_400;
+/** How far a webhook has come is stored so often at most while it wants none of the events. */
+const STORE_MS = 30_000;
 
-/** The event that waits for a receiver which does not answer. Monotonic times. */
+/** When the event that waits was sent last, and is sent again. Monotonic times. */
 interface Retry {
-  readonly attempts: number;
-  readonly sinceMs: number;
+  readonly lastMs: number;
   readonly atMs: number;
 }
 
@@ -39,6 +40,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
   /** By webhook: events up to this one are done with; may be ahead of what is stored by events that it does not want. */
   private readonly cursors = new Map<string, string>();
   private readonly retries = new Map<string, Retry>();
+  private readonly storedMs = new Map<string, number>();
   private readonly testing = new Set<string>();
   private readonly outcomes: Counter<'outcome'>;
   private unsubscribe: () => void = () => undefined;
@@ -82,19 +84,22 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
   async onApplicationShutdown(): Promise<void> {
     this.unsubscribe();
     await this.loop.stop();
+    // Events that they did not want; without it they would be read again.
+    for (const hook of this.webhooks.all())
+      await this.keep(hook, this.cursors.get(hook.id) ?? '0-0').catch(() => undefined);
   }
 
   describe(hook: StoredWebhook): Webhook {
     const { secret: _secret, ...fields } = hook;
-    const { cursor: _cursor, ...progress } = this.webhooks.progressOf(hook.id);
+    const { cursor: _cursor, waiting, ...progress } = this.webhooks.progressOf(hook.id);
     const retry = this.retries.get(hook.id);
-    const state = this.loop.status().paused ? 'paused' : retry ? 'retrying' : 'idle';
+    const state = this.loop.status().paused ? 'paused' : waiting ? 'retrying' : 'idle';
     return {
       ...fields,
       ...progress,
       revision: this.webhooks.revisionOf(hook.id),
       state: hook.enabled ? state : 'disabled',
-      attempts: retry?.attempts ?? 0,
+      attempts: waiting?.attempts ?? 0,
       retry_in_s: retry ? Math.max(0, retry.atMs - performance.now()) / 1000 : null,
     };
   }
@@ -134,7 +139,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
     const stored = this.webhooks.progressOf(hook.id);
     let cursor = this.cursors.get(hook.id) ?? stored.cursor;
     if (!stored.has_gap && !(await this.source.covers(cursor)))
-      await this.webhooks.advance(hook, { ...stored, cursor, has_gap: true });
+      await this.webhooks.advance(hook, (now) => ({ ...now, has_gap: true }));
     for (;;) {
       const events = await this.source.after(cursor, READ_AT_ONCE);
       for (const event of events) {
@@ -142,36 +147,47 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
         cursor = event.id;
         this.cursors.set(hook.id, cursor);
       }
+      const isDue = performance.now() - (this.storedMs.get(hook.id) ?? Number.NEGATIVE_INFINITY) >= STORE_MS;
+      if (isDue || events.length === READ_AT_ONCE) await this.keep(hook, cursor);
       if (events.length < READ_AT_ONCE) return null;
-      await this.webhooks.advance(hook, { ...this.webhooks.progressOf(hook.id), cursor });
     }
+  }
+
+  private async keep(hook: StoredWebhook, cursor: string): Promise<void> {
+    if (compareIds(cursor, this.webhooks.progressOf(hook.id).cursor) <= 0) return;
+    await this.webhooks.advance(hook, (now) => ({ ...now, cursor }));
+    this.storedMs.set(hook.id, performance.now());
   }
 
   private async take(hook: StoredWebhook, event: Event, attempt: WebhookAttempt, run: LoopRun): Promise<void> {
     const before = this.webhooks.progressOf(hook.id);
     const verdict = verdictOf(attempt);
     this.outcomes.inc({ outcome: verdict });
-    const retry = this.retries.get(hook.id) ?? { attempts: 0, sinceMs: performance.now(), atMs: 0 };
-    const isGivenUp = verdict === 'again' && performance.now() - retry.sinceMs >= GIVE_UP_MS;
+    const nowMs = performance.now();
+    const known = before.waiting?.event_id === event.id ? before.waiting : { attempts: 0, waited_s: 0 };
+    const waited_s = known.waited_s + (nowMs - (this.retries.get(hook.id)?.lastMs ?? nowMs)) / 1000;
+    const attempts = known.attempts + 1;
+    const isGivenUp = verdict === 'again' && waited_s >= GIVE_UP_S;
     const isOver = verdict !== 'again' || isGivenUp;
-    const after: WebhookProgress = {
-      ...before,
-      cursor: isOver ? event.id : (this.cursors.get(hook.id) ?? before.cursor),
-      delivered: before.delivered + Number(verdict === 'delivered'),
-      refused: before.refused + Number(verdict === 'refused'),
-      expired: before.expired + Number(isGivenUp),
+    const next = (now: WebhookProgress): WebhookProgress => ({
+      ...now,
+      cursor: isOver ? event.id : (this.cursors.get(hook.id) ?? now.cursor),
+      delivered: now.delivered + Number(verdict === 'delivered'),
+      refused: now.refused + Number(verdict === 'refused'),
+      expired: now.expired + Number(isGivenUp),
       last_attempt: attempt,
-    };
-    await this.webhooks.advance(hook, after, newsOf(hook, event, before, attempt));
-    this.cursors.set(hook.id, after.cursor);
-    if (isOver) this.retries.delete(hook.id);
-    else {
-      const attempts = retry.attempts + 1;
-      const afterMs = Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempts - 1, 20));
-      this.retries.set(hook.id, { ...retry, attempts, atMs: performance.now() + afterMs });
-      const inputs = { attempts, status: attempt.status, retry_s: afterMs / 1000 };
-      run.decide({ subject: hook.id, what: 'Send again later', why: attempt.error ?? '', inputs, told: true });
-    }
+      waiting: isOver ? null : { event_id: event.id, attempts, waited_s },
+    });
+    await this.webhooks.advance(hook, next, newsOf(hook, event, before, attempt));
+    this.retries.delete(hook.id);
+    // Changed meanwhile: what it waits for, and since when, is read anew.
+    if (this.webhooks.find(hook.id) !== hook) return void this.cursors.delete(hook.id);
+    this.cursors.set(hook.id, this.webhooks.progressOf(hook.id).cursor);
+    if (isOver) return;
+    const afterMs = Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempts - 1, 20));
+    this.retries.set(hook.id, { lastMs: nowMs, atMs: nowMs + afterMs });
+    const inputs = { attempts, status: attempt.status, retry_s: afterMs / 1000 };
+    run.decide({ subject: hook.id, what: 'Send again later', why: attempt.error ?? '', inputs, told: true });
   }
 }
 

@@ -4,7 +4,7 @@ import { type Batch, COLLECTIONS, type Collections } from '../../platform/durabl
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { newId } from '../../platform/ids.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
-import { EVENT_LOG, EVENT_SOURCE, type EventLog, type EventSource } from '../../ports/event-log.js';
+import { compareIds, EVENT_LOG, EVENT_SOURCE, type EventLog, type EventSource } from '../../ports/event-log.js';
 import { newSecret } from './message.js';
 import { STORED_PROGRESS, STORED_WEBHOOKS, type StoredWebhook, startingAt, type WebhookProgress } from './stored.js';
 
@@ -66,8 +66,9 @@ export class Webhooks implements OnModuleInit {
     return this.collections.commit((batch) => {
       const now = this.hooks.get(id);
       const ifMatch = requireRead(given, `webhook "${id}"`, this.hooks.revisionOf(id));
-      if (request.enabled && !now.enabled)
-        batch.put(this.progress, { ...this.progressOf(id), cursor: this.source.latest });
+      const progress = { ...this.progressOf(id), has_gap: false };
+      const anew = { cursor: this.source.latest, waiting: null };
+      batch.put(this.progress, { ...progress, ...(request.enabled && !now.enabled && anew) });
       return this.write(batch, { ...now, ...request }, 'webhook.changed', by, ifMatch);
     });
   }
@@ -89,11 +90,22 @@ export class Webhooks implements OnModuleInit {
     });
   }
 
-  /** Stores how far a webhook has come, and tells what came of it. One that was removed meanwhile leaves nothing. */
-  advance(hook: StoredWebhook, progress: WebhookProgress, news: readonly EventDraft[] = []): Promise<void> {
+  /**
+   * Stores how far a webhook has come, and tells what came of it. It never goes back: one that was enabled again meanwhile has begun
+   * later. One that was removed leaves nothing.
+   */
+  advance(
+    hook: StoredWebhook,
+    next: (now: WebhookProgress) => WebhookProgress,
+    news: readonly EventDraft[] = [],
+  ): Promise<void> {
     return this.collections.commit((batch) => {
       if (!this.hooks.find(hook.id)) return;
-      batch.put(this.progress, progress);
+      const now = this.progressOf(hook.id);
+      const progress = next(now);
+      const isBehind = compareIds(progress.cursor, now.cursor) < 0;
+      const { cursor, waiting } = isBehind ? now : progress;
+      batch.put(this.progress, { ...progress, cursor, waiting });
       for (const draft of news) batch.also((transaction) => this.events.appendIn(transaction, draft));
     });
   }

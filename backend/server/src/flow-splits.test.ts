@@ -1,33 +1,13 @@
-import { ChainDefinition, FLOW_SPACE, type FlowRange, type SplitSample } from '@orrery/contract';
+import { FLOW_SPACE, type FlowRange, type SplitSample } from '@orrery/contract';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FakeAgent } from './testing/fake-agent.js';
 import { RACK } from './testing/fixtures.js';
+import { pairChain } from './testing/pair-chain.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
 /** A firewall of one instance, and an IDS whose estimated load needs several: the engine of the firewall splits its flows. */
-const CHAIN = ChainDefinition.parse({
-  name: 'web',
-  title: 'Web',
-  traffic_class: {
-    from: ['client-1'],
-    match: [{ attribute: 'ip.dst', value: '10.0.2.0/24' }],
-    rate_bps: 5e8,
-    packet_bytes: 64,
-  },
-  nodes: [
-    { id: 'in', kind: 'ingress' },
-    { id: 'fw', kind: 'nf', nf: 'firewall' },
-    { id: 'ids', kind: 'nf', nf: 'ids' },
-    { id: 'out', kind: 'egress' },
-  ],
-  edges: [
-    { id: 'e1', from: 'in', to: 'fw' },
-    { id: 'e2', from: 'fw', to: 'ids' },
-    { id: 'e3', from: 'ids', to: 'out' },
-  ],
-  slos: [],
-});
+const CHAIN = pairChain({ first: 'firewall', rate_bps: 5e8 });
 
 /** The rack with servers of slow cores, so that a rate that its links carry needs several. */
 const SLOW = { ...RACK, servers: RACK.servers.map((server) => ({ ...server, ghz: 0.1 })) };

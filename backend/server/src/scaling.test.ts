@@ -1,34 +1,14 @@
-import { ChainDefinition, FLOW_SPACE, type KeepFlows, type Operation, type Scaling } from '@orrery/contract';
+import { FLOW_SPACE, type KeepFlows, type Operation, type Scaling } from '@orrery/contract';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventsOf } from './testing/events.js';
 import { FakeAgent } from './testing/fake-agent.js';
 import { RACK } from './testing/fixtures.js';
+import { pairChain } from './testing/pair-chain.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
 /** A monitor in front of an IDS, each of which needs one instance by its estimate. */
-const CHAIN = ChainDefinition.parse({
-  name: 'web',
-  title: 'Web',
-  traffic_class: {
-    from: ['client-1'],
-    match: [{ attribute: 'ip.dst', value: '10.0.2.0/24' }],
-    rate_bps: 1e6,
-    packet_bytes: 64,
-  },
-  nodes: [
-    { id: 'in', kind: 'ingress' },
-    { id: 'fw', kind: 'nf', nf: 'monitor' },
-    { id: 'ids', kind: 'nf', nf: 'ids' },
-    { id: 'out', kind: 'egress' },
-  ],
-  edges: [
-    { id: 'e1', from: 'in', to: 'fw' },
-    { id: 'e2', from: 'fw', to: 'ids' },
-    { id: 'e3', from: 'ids', to: 'out' },
-  ],
-  slos: [],
-});
+const CHAIN = pairChain({ first: 'monitor', rate_bps: 1e6 });
 const KEEP: KeepFlows = { capacity: 100, idle_timeout_s: 1 };
 const HALVES = [
   { lo: 0, hi: FLOW_SPACE / 2 },
@@ -143,6 +123,57 @@ it('by hand: flows become known before a split, and an instance that goes waits 
   expect(await idsOf()).toEqual(['web.ids.0']);
   const made = (await operations()).map(({ id: each }) => each);
   expect(new Set(made).size).toBe(made.length);
+}, 60_000);
+
+it('keeps flows only where they can stay, whatever is asked of ranges, numbers, steps and flows in one deployment', async () => {
+  const split = { node_id: 'ids', instances: 2, ranges: [...HALVES], keep_flows: null };
+  const held = { held: [{ lo: 0, hi: FLOW_SPACE }], idle_timeout_s: 1 };
+  const put = async (splits: object[]) => {
+    const body = { chain_id, splits } as { chain_id: string };
+    const { status, body: answer } = await server.api.request('createDeployment', { body: JSON.stringify(body) });
+    if (status !== 202) return (answer as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer);
+    expect(await server.finished((answer as Operation).id)).toMatchObject({ state: 'COMPLETED', error: null });
+    return [];
+  };
+  expect(await put([{ ...split, ranges: [...HALVES], instances: 3 }])).toEqual(['/splits/0/ranges']);
+  expect(await put([{ ...split, staged: held }])).toEqual(['/splits/0/staged']);
+  expect(await put([split])).toEqual([]);
+  const refusal = await scale(3);
+  expect([refusal.status, (refusal.body as { errors: { detail: string }[] }).errors[0]!.detail]).toEqual([
+    422,
+    expect.stringContaining('keep_flows: null'),
+  ]);
+  const request = { chains: [{ chain_id, version: 1, splits: [{ node_id: 'ids', instances: 3 }] }] };
+  const lost = (await server.api.call('createPlan', { body: request })).problems.map(({ code }) => code);
+  expect(lost).toEqual(['flow-state-lost']);
+  // A policy that keeps flows asks for no tracking that was not wanted, and tells why it can do nothing.
+  const limits = { utilization: 0.8, queue: 100, for_s: 0.5 };
+  const policy = await server.api.call('createScalingPolicy', {
+    body: { nf: { chain_id, node_id: 'ids' }, out: limits, cooldown_s: 1, max_instances: 4 },
+  });
+  cpu = () => 0.95;
+  await until('it is refused', async () => {
+    const { refusal: why } = await server.api.call('getScalingPolicy', { params: { id: policy.id } });
+    return why?.includes('/flows') || why?.includes('keep_flows');
+  });
+  expect(await scalings()).toEqual([]);
+  expect(eventsOf((await server.api.call('listEvents', { query: { limit: 1000 } })).items, 'scaling.')).toMatchObject([
+    { type: 'scaling.policy' },
+    { type: 'scaling.refused' },
+  ]);
+  // Flows that are kept again stay when the first NF is split in steps beside.
+  expect(
+    await put([
+      { ...split, keep_flows: KEEP },
+      { node_id: 'fw', staged: held },
+    ]),
+  ).toEqual([]);
+  expect(await ranges()).toEqual(HALVES);
+  const staged = await scale(2, { node_id: 'fw' });
+  expect([staged.status, (staged.body as { detail: string }).detail]).toEqual([
+    409,
+    expect.stringContaining('in steps'),
+  ]);
 }, 60_000);
 
 it('by policy: out at overload, refused once at its limit, in when idle, and nothing otherwise', async () => {

@@ -119,6 +119,17 @@ describe('a number of instances that was asked for', () => {
     );
   });
 
+  it('is told to lose state where flows are not tracked, or follow the ranges', () => {
+    const losing = (split: Omit<NfSplit, 'node_id'>, base: Plan) =>
+      planned({ instances: 2, ...split }, base).problems.map(({ code, node }) => [code, node]);
+    const told = [['flow-state-lost', 'ids']];
+    const waived = { keep_flows: null };
+    expect(losing({}, planned(null, null))).toEqual(told);
+    expect(losing({}, planned({ instances: 1 }, null))).toEqual([]);
+    expect(losing(waived, planned({ instances: 1, ...waived }, null))).toEqual(told);
+    expect(losing(waived, planned({ instances: 1 }, null))).toEqual(told);
+  });
+
   it('is refused above what the NF allows', () => {
     const most = CATALOGUE.find(({ id }) => id === 'ids')!.scaling.max_instances;
     const plan = planned({ instances: most + 1 }, null);
@@ -171,6 +182,10 @@ describe('a number of instances that was asked for', () => {
             const ranges = scaledRanges(now, instances);
             const plan = planned({ instances, ...(instances > 1 ? { ranges } : {}) }, base, `plan-${i}`);
             expect([...waysTo(plan).values()][0]!.output.key).toEqual(key);
+            const gone = idsOf(base).length > instances;
+            expect(plan.problems.map(({ code, message }) => [code, message.includes('without a successor')])).toEqual(
+              gone ? [['flow-state-lost', true]] : [],
+            );
             const stays = new Set(idsOf(plan).map(({ id }) => id));
             send(plan, next(3));
             for (const [hash, instance] of before) if (stays.has(instance)) expect(met.get(hash)).toBe(instance);

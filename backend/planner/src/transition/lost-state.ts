@@ -1,6 +1,7 @@
 import { type Instance, type NfDescriptor, nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
+import { indexDescriptors } from '../check/attributes.js';
 import { grouped } from '../grouped.js';
-import { askedSplit } from '../igraph/asked-split.js';
+import { askedSplit, keptByEngines } from '../igraph/asked-split.js';
 import { movedJoints } from './joints.js';
 
 interface Context {
@@ -42,6 +43,7 @@ export function lostState(
     );
   /** The switches go on to hash as they do, or take over from engines that hash as they do. */
   const isInSteps = (nf: Instance) => stagedOf(nf)?.held !== undefined || (stagedOf(nf) && isTracked(nf));
+  const isKept = keepersOf(base, graph, chains, descriptors);
   const given = new Set(migrations.flatMap(({ from, to }) => [from, to]));
   const problems: Plan['problems'] = [];
   for (const [node, now] of grouped(instances, ({ pgraph_node }) => pgraph_node)) {
@@ -50,7 +52,8 @@ export function lostState(
     if (before.length === 0) continue;
     const gone = before.filter(({ server }) => lost.has(server));
     const left = idsWithout(before, now, given).filter((id) => !gone.some((it) => it.id === id));
-    const joined = stagedOf(now[0]!) && isTracked(now[0]!) ? [] : idsWithout(now, before, given);
+    const stay = (stagedOf(now[0]!) && isTracked(now[0]!)) || isKept(before, now);
+    const joined = stay ? [] : idsWithout(now, before, given);
     const isHashedAnew =
       now.length > 1 &&
       before.length > 1 &&
@@ -68,8 +71,8 @@ export function lostState(
     ];
     for (const id of forgetful.get(`${chain_id} ${node_id}`) ?? [])
       said.push(`flows that ${id} keeps at their instances follow the ranges again: it moves`);
-    const isKept = (it: Instance) => now.some(({ id }) => id === it.id);
-    if (stagedOf(now[0]!) && isTracked(now[0]!) && !before.every(isKept))
+    const remains = (it: Instance) => now.some(({ id }) => id === it.id);
+    if (stagedOf(now[0]!) && isTracked(now[0]!) && !before.every(remains))
       said.push('flows in progress do not stay at their instances: one of these moves to another core');
     if (said.length === 0) continue;
     const { definition } = chains.find((chain) => chain.chain_id === chain_id)!;
@@ -83,6 +86,43 @@ export function lostState(
     });
   }
   return problems;
+}
+
+/**
+ * Whether engines keep the flows in progress of an NF: those in front of it tracked them before, still do, by the same key, and
+ * stay where they are.
+ */
+function keepersOf(
+  base: Plan,
+  graph: Plan['graph'],
+  chains: readonly PlannedChain[],
+  descriptors: readonly NfDescriptor[],
+): (before: readonly Instance[], now: readonly Instance[]) => boolean {
+  const catalogue = indexDescriptors(descriptors);
+  const entering = (of: Plan['graph'], instances: readonly Instance[]) => {
+    const ids = new Set(instances.map(({ id }) => id));
+    return of.edges.filter(({ to, direction }) => ids.has(to) && direction === 'forward');
+  };
+  const tracks = (among: readonly PlannedChain[], { chain_id, node_id, nf }: Instance) => {
+    const chain = among.find((it) => it.chain_id === chain_id);
+    return chain !== undefined && keptByEngines(askedSplit(chain, node_id), catalogue.get(nf)!.affinity) !== null;
+  };
+  const placeOf = ({ nodes }: Plan['graph'], id: string | null) => {
+    const node = nodes.find((it) => it.id === id);
+    return node && node.kind !== 'exit' ? `${node.id} ${node.server}` : null;
+  };
+  return (before, now) => {
+    if (!tracks(base.chains, before[0]!) || !tracks(chains, now[0]!)) return false;
+    const known = entering(base.graph, before).map(({ from, key }) => `${placeOf(base.graph, from)} ${key}`);
+    const keys = entering(base.graph, before).map(({ key }) => key);
+    return (
+      keys.every((key) => key.length > 0) &&
+      entering(graph, now).every(({ from, key }) => {
+        const place = placeOf(graph, from);
+        return place !== null && known.includes(`${place} ${key}`);
+      })
+    );
+  };
 }
 
 /** Splits that keep flows and move, by the NF whose flows they are. */

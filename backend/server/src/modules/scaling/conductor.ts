@@ -38,16 +38,16 @@ export class ScalingConductor {
     const next = await step(this.next(scaling));
     if (next === null) return;
     this.since.delete(keyOf(scaling));
-    await step(this.scalings.write(next));
+    // What was changed meanwhile, such as by a cancellation, is looked at anew.
+    await step(this.scalings.write(next, scaling));
   }
 
-  /** Stops one that waits; the ranges go back. Null: it does not wait. */
+  /** Stops one that waits; the ranges go back. Null: it does not wait, or no longer. */
   async cancel(scaling: Scaling): Promise<Scaling | null> {
     const name = scaling.steps[scaling.step];
     if (scaling.state !== 'running' || (name !== 'settle' && name !== 'empty')) return null;
     const next = name === 'settle' ? ended(scaling, 'cancelled') : goingBack(scaling, null);
-    await this.scalings.write(next);
-    return next;
+    return (await this.scalings.write(next, scaling)) ? next : null;
   }
 
   /** How it is after this look; null: as it was. */

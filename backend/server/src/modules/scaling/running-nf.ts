@@ -12,6 +12,8 @@ export interface RunningNf {
   readonly at: PlannedSplit['at'];
   /** Whether flows in progress are known to who splits them, so that they stay when ranges change. */
   readonly tracked: boolean;
+  /** It was asked that flows in progress follow the ranges, so that none are tracked. */
+  readonly waived: boolean;
 }
 
 /** Null: it does not run. */
@@ -25,7 +27,9 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
   const entering = plan.graph.edges.filter(({ to, direction }) => ids.has(to) && direction === 'forward');
   const at = entering.some(({ from }) => from === null) ? 'switch' : 'engine';
   const hashed = entering.length > 0 && entering.every(({ key }) => key.length > 0);
-  const kept = instances.length === 1 ? at === 'engine' : split !== null && split.keep_flows !== null;
+  const asked = plan.chains.find((chain) => chain.chain_id === chain_id)?.splits?.find((it) => it.node_id === node_id);
+  const waived = asked?.keep_flows === null;
+  const kept = instances.length === 1 ? at === 'engine' && !waived : split !== null && split.keep_flows !== null;
   const byId = new Map(split?.targets.map(({ instance_id, range }) => [instance_id, range]));
   const ranges = instances.flatMap(({ id }) => byId.get(id) ?? []);
   return {
@@ -34,5 +38,6 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
     split,
     at,
     tracked: hashed && kept,
+    waived,
   };
 }

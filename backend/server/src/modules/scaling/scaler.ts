@@ -4,6 +4,7 @@ import {
   type NfRef,
   type NfSplit,
   type Operation,
+  type Plan,
   type ScaleRequest,
   type Scaling,
   type ScalingStep,
@@ -90,9 +91,28 @@ export class Scaler {
     const split = { node_id: nf.node_id, ...splitOf(scaling, step), ...keep_flows };
     const chains = [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }];
     const operation = { id, kind: 'deploy', by } as const;
-    return this.deployer.change({ chains }, operation, ({ diff }) =>
-      diff.moved.length === 0 ? null : `It would move ${diff.moved.join(', ')}, which would disturb what runs.`,
+    const made = await this.deployer.change({ chains }, operation, ({ diff, problems }) =>
+      diff.moved.length > 0
+        ? `It would move ${diff.moved.join(', ')}, which would disturb what runs.`
+        : this.lossOf(problems, scaling, step),
     );
+    if (scaling.step === 0) await this.scalings.tell(scaling);
+    return made;
+  }
+
+  /**
+   * What the plan says of flows of the chain that would lose their state, as a reason against it; null: none that the change
+   * does not imply. What is left at an instance when it goes is counted instead.
+   */
+  private lossOf(problems: Plan['problems'], { nf, flows, from, to }: Scaling, step: ScalingStep): string | null {
+    if (step === 'restore') return null;
+    const running = runningNf(this.view.comingPlan, nf);
+    const mayLose = flows === 'migrate' || (step === 'resize' && to < from) || !running || this.keepsNothing(running);
+    const lost = problems.filter(
+      ({ code, chain_id, node }) =>
+        code === 'flow-state-lost' && chain_id === nf.chain_id && !(mayLose && node === nf.node_id),
+    );
+    return lost.length === 0 ? null : `Flows would lose their state: ${lost.map(({ message }) => message).join('; ')}.`;
   }
 
   private runningOf(nf: NfRef): RunningNf {
@@ -110,7 +130,7 @@ export class Scaler {
 
   private stepsOf(running: RunningNf, { nf, instances: to, flows, bySwitches }: ScalingWish): ScalingStep[] {
     const from = running.instances.length;
-    const { tracked, at } = running;
+    const { tracked, at, waived } = running;
     const name = nf.node_id;
     const free = this.keepsNothing(running);
     const refused = (pointer: string, detail: string, code: string) => invalid([{ pointer, detail, code }]);
@@ -118,6 +138,12 @@ export class Scaler {
     if (to > most) throw refused('/instances', `is above ${most}, the most that ${name} allows`, 'above-limit');
     if (bySwitches && at === 'engine')
       throw conflict(`An engine shares out the flows of ${name}, no switch: none can keep them.`);
+    if (waived && !free && flows === 'keep')
+      throw refused(
+        '/flows',
+        `flows of ${name} follow its ranges, as \`keep_flows: null\` of its split asks: they could only migrate`,
+        'not-tracked',
+      );
     const mayTrack = at === 'engine' || (bySwitches && from > 1);
     const knows = tracked || mayTrack || free;
     if (!knows && flows === 'keep')

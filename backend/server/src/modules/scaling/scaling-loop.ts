@@ -132,7 +132,8 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   /** Has engines track the flows of the NF before they need to. Whether that was begun, or refused. */
   private async arm(policy: StoredScalingPolicy, watch: Watch, run: LoopRun): Promise<boolean> {
     const running = runningNf(this.view.plan, policy.nf);
-    if (!running || running.tracked || running.at === 'switch' || this.scaler.keepsNothing(running)) return false;
+    if (!running || running.tracked || running.waived || running.at === 'switch') return false;
+    if (this.scaler.keepsNothing(running)) return false;
     const why = 'flows in progress have to be known before their instance is split';
     run.decide({ subject: policy.id, what: `Track the flows of ${policy.nf.node_id}`, why, inputs: {} });
     await this.begin(policy, watch, { instances: running.instances.length, cause: why }, null, run);

@@ -63,27 +63,35 @@ export class Scalings implements OnModuleInit {
       if (other)
         throw conflict(`${other.nf.node_id} is being scaled to ${instancesText(other.to)}: one change at a time.`);
       batch.put(this.scalings, scaling);
-      const { from, to, cause } = scaling;
-      const type = to > from ? 'scaling.out' : 'scaling.in';
-      const text = `${scaling.nf.node_id} scales from ${from} to ${instancesText(to)}: ${cause}`;
-      if (to !== from)
-        batch.also((transaction) =>
-          this.events.appendIn(transaction, { type, ...told(scaling, text), data: begun(scaling) }),
-        );
     });
   }
 
-  /** Stores how far it is; one that is over now is told. */
-  write(scaling: Scaling): Promise<void> {
+  /** That it has begun: its first operation was accepted. */
+  tell(scaling: Scaling): Promise<void> {
+    const { from, to, cause } = scaling;
+    if (to === from) return Promise.resolve();
+    const type = to > from ? 'scaling.out' : 'scaling.in';
+    const text = `${scaling.nf.node_id} scales from ${from} to ${instancesText(to)}: ${cause}`;
+    return this.collections.commit((batch) =>
+      batch.also((transaction) =>
+        this.events.appendIn(transaction, { type, ...told(scaling, text), data: begun(scaling) }),
+      ),
+    );
+  }
+
+  /** Stores how far it is, unless it has changed since it was `was`; one that is over now is told. Whether it was stored. */
+  write(scaling: Scaling, was: Scaling): Promise<boolean> {
     return this.collections.commit((batch) => {
-      const was = this.scalings.get(scaling.id);
+      const now = this.scalings.get(scaling.id);
+      if (now.state !== was.state || now.step !== was.step || now.steps.length !== was.steps.length) return false;
       batch.put(this.scalings, scaling);
-      if (was.state !== 'running' || scaling.state === 'running') return;
+      if (was.state !== 'running' || scaling.state === 'running') return true;
       const { state, left_flows } = scaling;
       const data = { ...begun(scaling), state, left_flows };
       batch.also((transaction) =>
         this.events.appendIn(transaction, { type: 'scaling.ended', ...told(scaling, endText(scaling)), data }),
       );
+      return true;
     });
   }
 

@@ -138,6 +138,7 @@ const Measured = z.number().min(0).nullable();
 
 /** A split that runs, with what is measured; null: there is no recent measurement. */
 export const Split = PlannedSplit.extend({
+  staged: StagedSplit.optional().describe('it changes in steps, or the switches have taken it over. Absent: neither'),
   targets: z.array(
     z.strictObject({
       ...PlannedSplit.shape.targets.element.shape,

@@ -117,7 +117,11 @@ export const ScalingPolicy = z.strictObject({
   id: Id,
   ...policyFields,
   revision: z.int().min(1).describe('the ETag'),
-  state: z.enum(['watching', 'overloaded', 'idle', 'cooling', 'scaling', 'disabled', 'not-deployed', 'not-measured']),
+  state: z.enum(['watching', 'overloaded', 'idle', 'cooling', 'scaling', 'disabled', 'not-deployed', 'not-judged']),
+  unjudged: z
+    .string()
+    .nullable()
+    .describe('why the load says nothing, such as an agent that is away; null: it does, or is not looked at'),
   refusal: z
     .string()
     .nullable()

@@ -100,6 +100,7 @@ export {
   NO_SCALING_MEMORY,
   type ScalingDecision,
   type ScalingMemory,
+  whyNotJudged,
 } from './scaling/scaling.js';
 // Schedules (Alpine 5).
 export { certifySchedule } from './schedule/certify.js';

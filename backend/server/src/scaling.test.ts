@@ -137,6 +137,7 @@ it('keeps flows only where they can stay, whatever is asked of ranges, numbers, 
   };
   expect(await put([{ ...split, ranges: [...HALVES], instances: 3 }])).toEqual(['/splits/0/ranges']);
   expect(await put([{ ...split, staged: held }])).toEqual(['/splits/0/staged']);
+  expect(await put([{ node_id: 'fw', staged: { ...held, held: HALVES } }])).toEqual(['/splits/0/staged/held']);
   expect(await put([split])).toEqual([]);
   const refusal = await scale(3);
   expect([refusal.status, (refusal.body as { errors: { detail: string }[] }).errors[0]!.detail]).toEqual([

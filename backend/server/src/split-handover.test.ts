@@ -97,11 +97,18 @@ it('hands the split over once few flows stay elsewhere, with these as entries of
   const [old] = [...server.agents.values()]
     .flatMap(({ spec }) => spec?.instances ?? [])
     .filter(({ id }) => id.startsWith('web.ids.0'));
+  // What is edited meanwhile is none of its business.
+  await server.api.call('putChain', { params: { id: chain_id }, body: { ...FEW, title: 'Draft' } });
+  const { version } = await server.api.call('getDeployment', { params: { chain_id } });
   const exceptions = [1, 2].map((n) => ({ flow: flow(n), to: at(old!.id) }));
   for (const agent of server.agents.values()) agent.answers.set('read_split', { total: 2, untracked: 0, exceptions });
   await until('the switch has taken over', () => (leaf().spec?.exceptions ?? []).length === 2, 15_000);
   expect(steering()).not.toEqual(before);
   await until('it is told', async () => (await events('split.handed-over')).length === 1);
+  const [{ data: told }] = (await events('split.handed-over')) as unknown as [{ data: { operation_id: string } }];
+  const operation = await server.api.call('getOperation', { params: { id: told.operation_id } });
+  expect(operation).toMatchObject({ state: 'COMPLETED' });
+  expect((await server.api.call('getDeployment', { params: { chain_id } })).version).toBe(version);
   expect((await events('split.staged')).map(({ subject }) => subject)).toEqual([chain_id]);
   const { at: place, targets } = await server.api.call('getSplit', { params: { chain_id, node_id: 'ids' } });
   expect([place, targets.length > 1]).toEqual(['switch', true]);
@@ -115,12 +122,15 @@ it('waits while many flows stay elsewhere, and says so once', async () => {
   const read = { total: 500, untracked: 0, exceptions: [] };
   const before = await split(P4, read);
   await until('it is told', async () => (await events('split.handover-waits')).length > 0, 15_000);
+  // Another change of the chain does not begin it anew.
+  await deploy({ splits: [{ node_id: 'ids', staged: STAGED, keep_flows: { capacity: 999, idle_timeout_s: 60 } }] });
   const [{ message, data }] = (await events('split.handover-waits')) as unknown as [{ message: string; data: unknown }];
   expect(message).toMatch(/waits: more than 64 flows stay elsewhere/);
   expect(data).toMatchObject({ exceptions: 500, given_up: false });
   for (const agent of server.agents.values()) agent.answers.set('read_split', { ...read, total: 0 });
   await until('the switch has taken over', () => steering().length > before.length, 30_000);
   expect(await events('split.handover-waits')).toHaveLength(1);
+  expect(await events('split.staged')).toHaveLength(1);
 });
 
 it('stays at the engine where the switch cannot take it over, and says why', async () => {

@@ -25,9 +25,10 @@ export function keptBySwitches(asked: NfSplit | undefined): KeepFlows | null {
   return asked?.staged ? null : (asked?.keep_flows ?? null);
 }
 
-/** The same of engines in front of instances that are split in steps, which keep flows in any case. */
+/** The same of engines in front of instances that are split in steps, which keep flows in any case, as long as switches do. */
 export function keptInFront(asked: NfSplit | undefined): KeepFlows {
-  return asked?.keep_flows ?? KeepFlows.parse({ idle_timeout_s: asked?.staged?.idle_timeout_s });
+  const kept = KeepFlows.parse(asked?.keep_flows ?? {});
+  return { ...kept, idle_timeout_s: asked?.staged?.idle_timeout_s ?? kept.idle_timeout_s };
 }
 
 /** How many instances the NF is to have, whatever its load needs; null: as many as that needs. */

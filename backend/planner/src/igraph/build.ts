@@ -23,7 +23,7 @@ import { COPY, MERGE } from '../engine-costs.js';
 import { grouped } from '../grouped.js';
 import { costOfSplit } from '../split-costs.js';
 import { REASSEMBLY } from '../stream-costs.js';
-import { askedSplit, rangesOf } from './asked-split.js';
+import { askedSplit, keptBySwitches, rangesOf } from './asked-split.js';
 import type { ChainForm, FormEdge, FormNode } from './chain-form.js';
 import { countedCost } from './counted-cost.js';
 import { portion, WHOLE_RANGE } from './flow-range.js';
@@ -252,8 +252,9 @@ function countNf(
   const own = { id, affinity: descriptor.affinity, written: written(descriptor) };
   const asked = askedSplit(chainForm.chain, node.node_id);
   const scales = asked?.instances !== undefined && descriptor.affinity.length > 0;
-  // Switches and slots at them have no engine behind them that could track flows to a single instance.
-  if (count === 1 && (!scales || !upstream.every((it) => it !== null && hasEngine(it)))) return { ...own, ...SINGLE };
+  // Slots at switches have no engine behind them that could track flows to a single instance; switches do where it was asked.
+  const isTracked = (it: SplitNode | null) => (it === null ? keptBySwitches(asked) !== null : hasEngine(it));
+  if (count === 1 && (!scales || !upstream.every(isTracked))) return { ...own, ...SINGLE };
   const ranges = count === 1 ? [WHOLE_RANGE] : rangesOf(asked, count);
   const counted = { ...own, count, ranges, hasStrays: asked !== undefined, scales };
   if (fromSwitch) return { ...counted, partition: { kind: 'switch', key, steady } };

@@ -32,7 +32,8 @@ export function withFrontSplits(
     const asked = askedSplit(form.chain, node_id);
     const held = asked?.staged?.held;
     const isStaged = held !== undefined && into.length === 1 && into[0]!.from === null;
-    if (node.node.instances < 2 && !isStaged) continue;
+    const isKept = asked?.instances !== undefined && keptBySwitches(asked) !== null;
+    if (node.node.instances < 2 && !isStaged && !isKept) continue;
     const { affinity } = catalogue.get(nf)!;
     const switches = into.some(({ from }) => from === null)
       ? unableSwitches(form.chain, node_id, fullKey(affinity), keptBySwitches(asked) !== null)

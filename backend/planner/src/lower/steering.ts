@@ -134,7 +134,7 @@ function classRules({ graph, chain, layout, switchNfs }: ChainToLower): Steering
   return classMatches(chain, layout).flatMap(({ pgraph_edge, metadata, ...rule }): SteeringRule[] => {
     const edges = entering.get(pgraph_edge) ?? [];
     if (edges.length === 0) return [];
-    const kept = edges.length > 1 ? keptBySwitches(askedSplit(chain, nodeIdOf(edges[0]!))) : null;
+    const kept = edges[0]!.key.length > 0 ? keptBySwitches(askedSplit(chain, nodeIdOf(edges[0]!))) : null;
     const keep_flows = kept ? { keep_flows: kept } : {};
     const exceptions = exceptionsOf(askedSplit(chain, nodeIdOf(edges[0]!)), edges);
     const nfs = switchNfs.get(pgraph_edge);

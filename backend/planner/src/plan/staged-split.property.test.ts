@@ -13,6 +13,7 @@ import {
 } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { keptInFront } from '../igraph/asked-split.js';
 import { equalRanges } from '../igraph/flow-range.js';
 import { ASSUMED_ABILITIES } from '../lower/switch/abilities.js';
 import { lowerFabric } from '../lower/switch/lower-fabric.js';
@@ -34,6 +35,7 @@ const P4: SwitchAbilities = {
     flow_id: { kind: 'range', negation: false },
     split: { kind: 'exact', negation: false },
   },
+  keep_flows: true,
   takes_splits: true,
 };
 const IDLE_S = 20;
@@ -45,10 +47,20 @@ interface Asked {
   readonly staged?: Omit<StagedSplit, 'exceptions' | 'idle_timeout_s'> & Partial<StagedSplit>;
   readonly ranges?: FlowRange[];
   readonly abilities?: SwitchAbilities;
+  /** In place of ranges and steps. */
+  readonly split?: NfSplit;
   readonly without_servers?: string[];
 }
 
-function planned({ gbps, base = null, staged, ranges, abilities = P4, without_servers = [] }: Asked): Plan {
+function planned({
+  gbps,
+  base = null,
+  staged,
+  ranges,
+  split: given,
+  abilities = P4,
+  without_servers = [],
+}: Asked): Plan {
   const definition = chainOf(
     { fw: 'firewall' },
     [
@@ -57,12 +69,17 @@ function planned({ gbps, base = null, staged, ranges, abilities = P4, without_se
     ],
     { rate_bps: gbps * 1e9 },
   );
-  const split: NfSplit = {
+  const split: NfSplit = given ?? {
     node_id: 'fw',
     ...(ranges ? { ranges } : {}),
     ...(staged ? { staged: { exceptions: [], idle_timeout_s: IDLE_S, ...staged } } : {}),
   };
-  const chain: PlannedChain = { chain_id: 'p-1', version: 1, definition, ...(staged ? { splits: [split] } : {}) };
+  const chain: PlannedChain = {
+    chain_id: 'p-1',
+    version: 1,
+    definition,
+    ...(staged || given ? { splits: [split] } : {}),
+  };
   const plan = makePlan({
     id: base ? `after-${base.id}`.slice(0, 100) : 'start',
     created_ms: 0,
@@ -266,6 +283,31 @@ describe('a first NF that is split in steps (E2 3.4.4, figure 3.5)', () => {
     const start = planned({ gbps: 3 });
     const rash = planned({ gbps: 6, base: start, staged: { held: WHOLE } });
     expect(rash.problems.map(({ code }) => code)).toEqual(['flow-state-lost']);
+  });
+
+  it('is tracked by as long as the switches keep flows, whatever its other limits are', () => {
+    const keep_flows = { capacity: 7, idle_timeout_s: 99 };
+    expect(keptInFront({ node_id: 'fw', keep_flows, staged: { exceptions: [], idle_timeout_s: IDLE_S } })).toEqual({
+      capacity: 7,
+      idle_timeout_s: IDLE_S,
+    });
+  });
+
+  it('needs no engine where the switch keeps the flows of one instance by an entry each, until there are two', () => {
+    const keep_flows = { capacity: 300, idle_timeout_s: 9 };
+    const kept = (instances: number, base: Plan | null) => {
+      const split = { node_id: 'fw', instances, keep_flows };
+      return planned({ gbps: 3, base, split });
+    };
+    const one = kept(1, planned({ gbps: 3 }));
+    const rule = (plan: Plan) => plan.fabric.rules.find(({ kind }) => kind === 'classify');
+    expect(rule(one)).toMatchObject({ keep_flows, key: [...FIELDS], targets: [{}] });
+    const two = kept(2, one);
+    expect(rule(two)).toMatchObject({ keep_flows, targets: [{}, {}] });
+    expect(two.problems).toEqual([]);
+    expect(two.graph.nodes.some(({ kind }) => kind === 'split')).toBe(false);
+    // Untracked until now: flows in progress follow the ranges.
+    expect(kept(2, planned({ gbps: 3 })).problems.map(({ code }) => code)).toEqual(['flow-state-lost']);
   });
 
   it('is not handed over to a switch that hashes otherwise, which is told by name', () => {

@@ -1,17 +1,21 @@
-import { ScalingPolicyRequest } from '@orrery/contract';
+import { FLOW_SPACE, type FlowRange, ScalingPolicyRequest } from '@orrery/contract';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { equalRanges } from '../igraph/flow-range.js';
+import { scaledRanges } from '../igraph/scaled-ranges.js';
 import { decideScaling, type InstanceLoad, type NfLoad, NO_SCALING_MEMORY, type ScalingDecision } from './scaling.js';
 
 const rules = ScalingPolicyRequest.parse({
   nf: { chain_id: 'c-1', node_id: 'ids' },
   out: { utilization: 0.8, queue: 100, delay_us: 500, for_s: 2 },
-  in: { utilization: 0.3, queue: 10, delay_us: 100, for_s: 4 },
+  in: { utilization: 0.5, queue: 10, delay_us: 100, for_s: 4 },
   min_instances: 1,
   max_instances: 3,
   cooldown_s: 6,
 });
 const TICK_MS = 500;
+/** Part of a core that each instance may use. */
+const LIMIT = 0.5;
 
 type Figures = Pick<InstanceLoad, 'utilization' | 'queue' | 'delay_us'>;
 interface Tick {
@@ -21,14 +25,40 @@ interface Tick {
 }
 
 const figures = fc.record({
-  utilization: fc.option(fc.constantFrom(0, 0.1, 0.29, 0.5, 0.79, 0.81, 1), { nil: null, freq: 30 }),
+  utilization: fc.option(fc.constantFrom(0, 0.1, 0.49, 0.5, 0.79, 0.81, 1), { nil: null, freq: 30 }),
   queue: fc.constantFrom(0, 5, 50, 99, 101, 400),
   delay_us: fc.option(fc.constantFrom(10, 99, 300, 501), { nil: null }),
 });
 /** Of all instances, so that the NF may shrink. */
 const idle = fc
-  .constantFrom({ utilization: 0.1, queue: 5, delay_us: null }, { utilization: 0, queue: 0, delay_us: 10 })
-  .map((it): Figures[] => [it, it, it]);
+  .array(
+    fc.constantFrom({ utilization: 0.1, queue: 5, delay_us: null }, { utilization: 0.49, queue: 0, delay_us: 10 }),
+    { minLength: 3, maxLength: 3 },
+  )
+  .map((those): Figures[] => those);
+/** By number of instances. Of three, the last has its neighbours on either side. */
+const part = FLOW_SPACE / 8;
+const RANGES: readonly FlowRange[][] = [
+  [],
+  [],
+  equalRanges(2),
+  [
+    { lo: 0, hi: 2 * part },
+    { lo: 5 * part, hi: FLOW_SPACE },
+    { lo: 2 * part, hi: 5 * part },
+  ],
+];
+
+/** Part of the flows of the last of so many instances that each of the others would get, by asking of every flow. */
+const FALLS_TO = RANGES.map((ranges, count) => {
+  if (count < 2) return [];
+  const after = scaledRanges(ranges, count - 1);
+  const gets = after.map(() => 0);
+  const { lo, hi } = ranges[count - 1]!;
+  for (let flow = lo; flow < hi; flow++) gets[after.findIndex((it) => it.lo <= flow && flow < it.hi)]! += 1 / (hi - lo);
+  return gets;
+});
+
 /** Phases of a steady load, so that holds are reached. */
 const timelines = fc
   .array(
@@ -47,9 +77,11 @@ function loadOf({ loads, behind, hindered }: Tick, count: number): NfLoad {
     instances: loads.slice(0, count).map((it, ordinal) => ({
       id: `c.ids.${ordinal}`,
       ordinal,
-      share: it.utilization === null ? null : it.utilization / 2,
+      share: it.utilization === null ? null : it.utilization * LIMIT,
+      limit: LIMIT,
       ...it,
     })),
+    ranges: RANGES[count]!,
     behind: { node_id: 'mon', queue: behind },
     hindrance: hindered ? 'a link is down' : null,
   };
@@ -67,6 +99,9 @@ function run(timeline: readonly Tick[], start = 1): { decision: ScalingDecision;
     return told;
   });
 }
+
+/** How often what stays would be overloaded. */
+let guarded = 0;
 
 /** The meaning, from the whole history of a tick instead of a memory. */
 function oracle(timeline: readonly Tick[], start: number): { kind: string; count: number }[] {
@@ -87,7 +122,7 @@ function oracle(timeline: readonly Tick[], start: number): { kind: string; count
     if (isOver) return 'over';
     if (blamed && deepest > 100) return 'between';
     const isIdle = mine.every(
-      ({ utilization, queue, delay_us }) => utilization! < 0.3 && queue! <= 10 && (delay_us === null || delay_us < 100),
+      ({ utilization, queue, delay_us }) => utilization! < 0.5 && queue! <= 10 && (delay_us === null || delay_us < 100),
     );
     return isIdle ? 'under' : 'between';
   };
@@ -101,8 +136,10 @@ function oracle(timeline: readonly Tick[], start: number): { kind: string; count
     let kind = 'none';
     if (side === 'over' && lasted >= 2000 && cool) kind = count >= 3 ? 'at-limit' : 'out';
     if (side === 'under' && lasted >= 4000 && cool && count > 1) {
-      const sum = timeline[at]!.loads.slice(0, count).reduce((total, { utilization }) => total + utilization! / 2, 0);
-      if (sum / (count - 1) <= 0.8) kind = 'in';
+      const used = timeline[at]!.loads.slice(0, count).map(({ utilization }) => utilization!);
+      const then = FALLS_TO[count]!.map((portion, i) => used[i]! + portion * used.at(-1)!);
+      if (Math.max(...then) <= 0.8) kind = 'in';
+      else guarded++;
     }
     out.push({ kind, count });
     if (kind === 'out' || kind === 'in') {
@@ -124,6 +161,7 @@ it('decides what the whole history says, as an independent reading of the rules 
     { numRuns: 2000 },
   );
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(20);
+  expect(guarded).toBeGreaterThan(20);
 });
 
 it('changes at most once within the cool-down, however the load oscillates', () => {
@@ -143,6 +181,18 @@ it('never changes an NF without load at its least number of instances, nor one w
   const silent: Tick = { loads: [{ utilization: null, queue: 0, delay_us: null }], behind: 0, hindered: false };
   for (const tick of [still, silent])
     for (const { decision } of run(Array.from({ length: 500 }, () => tick))) expect(decision.kind).toBe('none');
+});
+
+it('lets one of three go where the mean would bear it, only if those beside it in the flow space do', () => {
+  const loads = [0.49, 0.1, 0.49].map((utilization): Figures => ({ utilization, queue: 0, delay_us: null }));
+  const ticks = Array.from({ length: 40 }, (): Tick => ({ loads, behind: 0, hindered: false }));
+  // Two thirds of the last one's flows fall to the first one: 0.49 + 0.33.
+  expect(run(ticks, 3).at(-1)!.decision).toMatchObject({
+    kind: 'none',
+    why: expect.stringContaining('c.ids.0 would use 82 % of its core'),
+  });
+  const light = ticks.map((tick) => ({ ...tick, loads: loads.with(0, loads[1]!) }));
+  expect(run(light, 3).some(({ decision: { kind } }) => kind === 'in')).toBe(true);
 });
 
 it('splits the instance whose core is used most, and lets the last one go', () => {

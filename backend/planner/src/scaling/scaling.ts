@@ -1,13 +1,16 @@
-import type { ScalingPolicyRequest } from '@orrery/contract';
+import type { FlowRange, ScalingPolicyRequest } from '@orrery/contract';
+import { rangeMoves, scaledRanges } from '../igraph/scaled-ranges.js';
 
 /** What is measured of an instance; null: not recently. */
 export interface InstanceLoad {
   readonly id: string;
   readonly ordinal: number;
-  /** Of its core, all that runs there together. */
+  /** Of its core, all that runs there together, or of what it may use of it, whichever is more. */
   readonly utilization: number | null;
   /** Its own share of that core. */
   readonly share: number | null;
+  /** Most of the core that it may use. */
+  readonly limit: number;
   /** Packets that wait in front of it. */
   readonly queue: number | null;
   /** 99th percentile in it. */
@@ -15,7 +18,10 @@ export interface InstanceLoad {
 }
 
 export interface NfLoad {
+  /** By ordinal. */
   readonly instances: readonly InstanceLoad[];
+  /** Of their flows, by ordinal; empty: one instance takes all. */
+  readonly ranges: readonly FlowRange[];
   /** Deepest queue in front of a later NF of the chain, with its name; null: there is none. */
   readonly behind: { readonly node_id: string; readonly queue: number } | null;
   /** What disturbs the chain and no number of instances can mend, such as a link that is down; null: nothing. */
@@ -54,7 +60,7 @@ export const NO_SCALING_MEMORY: ScalingMemory = {
  * Whether an NF needs another number of instances (E2 3.4.3). Overloaded: an instance is beyond a limit; idle: all are below all
  * limits. Either must last, and the NF must not have changed within the cool-down. A queue or a delay does not count where packets
  * wait longer in front of a later NF, which is then the slowest. Nothing is decided without a measurement of every instance, or
- * while something disturbs the chain that scaling cannot mend. An NF does not shrink where what remains would be overloaded.
+ * while something disturbs the chain that scaling cannot mend. An NF does not shrink where one of those that stay would be overloaded.
  */
 export function decideScaling(
   rules: ScalingRules,
@@ -86,11 +92,34 @@ export function decideScaling(
     return { decision: { kind: 'out', instance: worst!, instances: count + 1, why: lasting }, memory: changed };
   }
   if (count <= rules.min_instances) return nothing(`${why}, but it has the fewest instances that its policy allows`);
-  const sum = load.instances.reduce((total, { share }) => total + share!, 0);
-  if (sum / (count - 1) > rules.out.utilization)
-    return nothing(`${why}, but ${count - 1} instances would be overloaded by what ${count} do`);
+  const heaviest = afterShrinking(load).find(({ utilization }) => utilization > rules.out.utilization);
+  if (heaviest)
+    return nothing(
+      `${why}, but with ${count - 1} instances ${heaviest.id} would use ${percent(heaviest.utilization)} of its core, above ${percent(rules.out.utilization)}`,
+    );
   const instance = load.instances.reduce((a, b) => (a.ordinal > b.ordinal ? a : b));
   return { decision: { kind: 'in', instance, instances: count - 1, why: lasting }, memory: changed };
+}
+
+/** Why the load of an NF says nothing; null: it does. */
+export function whyNotJudged({ instances, hindrance }: NfLoad): string | null {
+  if (hindrance !== null) return hindrance;
+  const silent = instances.find(({ utilization, share, queue }) => [utilization, share, queue].includes(null));
+  return silent ? `the load of ${silent.id} was not measured` : null;
+}
+
+/**
+ * What the instances that stay would use of their cores without the last one, whose load goes with the parts of its range
+ * to whom they fall.
+ */
+function afterShrinking({ instances, ranges }: NfLoad): { readonly id: string; readonly utilization: number }[] {
+  const last = instances.length - 1;
+  const { lo, hi } = ranges[last]!;
+  const moves = rangeMoves(ranges, scaledRanges(ranges, last)).filter(({ from }) => from === last);
+  return instances.slice(0, last).map(({ id, ordinal, utilization, limit }) => {
+    const taken = moves.reduce((sum, move) => (move.to === ordinal ? sum + move.hi - move.lo : sum), 0);
+    return { id, utilization: utilization! + ((taken / (hi - lo)) * instances[last]!.share!) / limit };
+  });
 }
 
 interface Side {
@@ -100,12 +129,12 @@ interface Side {
   readonly worst: InstanceLoad | null;
 }
 
-function sideOf(rules: ScalingRules, { instances, behind, hindrance }: NfLoad): Side {
+function sideOf(rules: ScalingRules, load: NfLoad): Side {
+  const { instances, behind } = load;
   const between = (why: string): Side => ({ side: 'between', why, worst: null });
-  if (hindrance !== null) return between(`not judged: ${hindrance}`);
+  const unjudged = whyNotJudged(load);
+  if (unjudged !== null) return between(`not judged: ${unjudged}`);
   if (instances.length === 0) return between('it does not run');
-  const silent = instances.find(({ utilization, share, queue }) => [utilization, share, queue].includes(null));
-  if (silent) return between(`not judged: ${silent.id} was not measured`);
   const deepest = Math.max(...instances.map(({ queue }) => queue!));
   const slower = behind && behind.queue > rules.out.queue && behind.queue >= deepest ? behind : null;
   const over = instances.flatMap((it) => {

@@ -1,7 +1,14 @@
-import { type Instance, type NfDescriptor, nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
+import {
+  type GraphEdge,
+  type Instance,
+  type NfDescriptor,
+  nfInstances,
+  type Plan,
+  type PlannedChain,
+} from '@orrery/contract';
 import { indexDescriptors } from '../check/attributes.js';
 import { grouped } from '../grouped.js';
-import { askedSplit, keptByEngines } from '../igraph/asked-split.js';
+import { askedSplit, keptByEngines, keptBySwitches } from '../igraph/asked-split.js';
 import { movedJoints } from './joints.js';
 
 interface Context {
@@ -89,8 +96,8 @@ export function lostState(
 }
 
 /**
- * Whether engines keep the flows in progress of an NF: those in front of it tracked them before, still do, by the same key, and
- * stay where they are.
+ * Whether engines or switches keep the flows in progress of an NF: those in front of it tracked them before, still do, by the
+ * same key, and stay where they are.
  */
 function keepersOf(
   base: Plan,
@@ -105,23 +112,24 @@ function keepersOf(
   };
   const tracks = (among: readonly PlannedChain[], { chain_id, node_id, nf }: Instance) => {
     const chain = among.find((it) => it.chain_id === chain_id);
-    return chain !== undefined && keptByEngines(askedSplit(chain, node_id), catalogue.get(nf)!.affinity) !== null;
+    const asked = chain && askedSplit(chain, node_id);
+    const by = (it: GraphEdge) =>
+      it.from === null ? keptBySwitches(asked) : keptByEngines(asked, catalogue.get(nf)!.affinity);
+    return (it: GraphEdge) => chain !== undefined && it.key.length > 0 && by(it) !== null;
   };
   const placeOf = ({ nodes }: Plan['graph'], id: string | null) => {
+    if (id === null) return 'switch';
     const node = nodes.find((it) => it.id === id);
     return node && node.kind !== 'exit' ? `${node.id} ${node.server}` : null;
   };
   return (before, now) => {
-    if (!tracks(base.chains, before[0]!) || !tracks(chains, now[0]!)) return false;
-    const known = entering(base.graph, before).map(({ from, key }) => `${placeOf(base.graph, from)} ${key}`);
-    const keys = entering(base.graph, before).map(({ key }) => key);
-    return (
-      keys.every((key) => key.length > 0) &&
-      entering(graph, now).every(({ from, key }) => {
-        const place = placeOf(graph, from);
-        return place !== null && known.includes(`${place} ${key}`);
-      })
-    );
+    const [was, is] = [entering(base.graph, before), entering(graph, now)];
+    if (!was.every(tracks(base.chains, before[0]!)) || !is.every(tracks(chains, now[0]!))) return false;
+    const known = was.map(({ from, key }) => `${placeOf(base.graph, from)} ${key}`);
+    return is.every(({ from, key }) => {
+      const place = placeOf(graph, from);
+      return place !== null && known.includes(`${place} ${key}`);
+    });
   };
 }
 

@@ -41,7 +41,14 @@ function valuesOf(nf: NfRef, policy: ScalingPolicy | null): Values {
   return values;
 }
 
-function requestOf({ id: _id, revision: _revision, state: _state, refusal: _refusal, ...request }: ScalingPolicy) {
+function requestOf({
+  id: _id,
+  revision: _revision,
+  state: _state,
+  unjudged: _why,
+  refusal: _refusal,
+  ...request
+}: ScalingPolicy) {
   return request;
 }
 

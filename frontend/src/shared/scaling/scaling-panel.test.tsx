@@ -115,9 +115,23 @@ it('offers to undo the last change, by the number of before', async () => {
 
 it('tells the policy and why it was refused, and lets viewers change nothing', async () => {
   const refusal = '2 of at most 2 instances';
-  show('viewer', [], [{ id: 'scp-1', nf, min_instances: 1, max_instances: 2, state: 'overloaded', refusal }]);
+  show(
+    'viewer',
+    [],
+    [{ id: 'scp-1', nf, min_instances: 1, max_instances: 2, state: 'overloaded', unjudged: null, refusal }],
+  );
   await screen.findByText(/By load from 1 to 2: overloaded\. 2 of at most 2 instances/);
   expect(screen.queryByRole('button')).toBeNull();
+});
+
+it('tells why the load of an NF is not judged', async () => {
+  const unjudged = 'the agent of server-1 is away';
+  show(
+    'viewer',
+    [],
+    [{ id: 'scp-1', nf, min_instances: 1, max_instances: 2, state: 'not-judged', unjudged, refusal: null }],
+  );
+  await screen.findByText(/By load from 1 to 2: not judged: the agent of server-1 is away\./);
 });
 
 it('refuses limits that contradict each other at their field, and adds the policy', async () => {

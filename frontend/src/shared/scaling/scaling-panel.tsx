@@ -115,10 +115,11 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
 
 function PolicyText({ policy }: { readonly policy: ScalingPolicy | null }) {
   if (!policy) return <>Their number does not follow the load.</>;
-  const { min_instances, max_instances, state, refusal } = policy;
+  const { min_instances, max_instances, state, unjudged, refusal } = policy;
   return (
     <>
-      By load from {min_instances} to {max_instances}: {POLICY_STATES[state]}.{refusal !== null && ` ${refusal}`}
+      By load from {min_instances} to {max_instances}: {POLICY_STATES[state]}
+      {unjudged === null ? '' : `: ${unjudged}`}.{refusal !== null && ` ${refusal}`}
     </>
   );
 }

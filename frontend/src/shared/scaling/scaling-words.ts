@@ -29,7 +29,7 @@ export const POLICY_STATES: Readonly<Record<ScalingPolicy['state'], string>> = {
   scaling: 'is being scaled',
   disabled: 'disabled',
   'not-deployed': 'does not run',
-  'not-measured': 'not measured',
+  'not-judged': 'not judged',
 };
 
 /** The last change that can be undone: the newest of the NF, if it has ended well and what it made still stands. */

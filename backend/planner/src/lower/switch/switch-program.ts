@@ -189,8 +189,8 @@ export class SwitchContent {
   }
 
   /**
-   * The ranges of several targets, where the switch can match on a hash of the key (E2 3.4.4); null: it cannot, or there is
-   * one target.
+   * The ranges of several targets, where the switch can match on a hash of the key (E2 3.4.4), or of one whose flows it keeps;
+   * null: it cannot, or there is one target.
    */
   private ranges(rule: FabricRule): {
     readonly split: number;
@@ -205,7 +205,7 @@ export class SwitchContent {
     const hashed = hashedFields(key);
     const ability = this.abilities.match.flow_id;
     const targets = inOneSpace(all.filter((target) => this.portOf(target)));
-    if (targets.length < 2) return null;
+    if (targets.length < 2 && !keep_flows) return null;
     if (!ability || !splitsByRanges(this.abilities, key, keep_flows !== undefined)) {
       if (keep_flows) throw new Inability(`keep flows by the hash of ${hashed.join(', ')} at their instances`);
       if (exceptions) throw new Inability(`take over a split by ranges of the hash of ${hashed.join(', ')}`);

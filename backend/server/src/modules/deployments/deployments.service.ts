@@ -114,7 +114,9 @@ export class DeploymentsService implements Deployer {
         throw invalid([{ pointer: '/ranges', detail, code: 'wrong-number' }]);
       }
       const running = coming?.splits.find((it) => it.chain_id === chainId && it.node_id === nodeId);
-      if (running) requireSplit(splitRevision(running), ifMatch, nodeId);
+      const chain = coming?.chains.find(({ chain_id }) => chain_id === chainId);
+      const staged = chain?.splits?.find(({ node_id }) => node_id === nodeId)?.staged;
+      if (running) requireSplit(splitRevision(running, staged), ifMatch, nodeId);
       const asked = { node_id: nodeId, ...split };
       if (plan_id !== undefined) {
         const plan = await this.plans.get(plan_id);
@@ -122,9 +124,9 @@ export class DeploymentsService implements Deployer {
           throw invalid([{ pointer: '/plan_id', detail: 'is not a plan of this change alone', code: 'other-plan' }]);
         return this.accept(plan, null, caller);
       }
-      const chain = { chain_id: chainId, version: deployment.version, splits: [asked] };
+      const change = { chain_id: chainId, version: deployment.version, splits: [asked] };
       return this.planAndAccept(
-        { chains: [chain] },
+        { chains: [change] },
         (plan) => this.accept(plan, chainId, caller),
         '/chains/0/splits/0',
       );

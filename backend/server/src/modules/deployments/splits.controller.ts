@@ -41,7 +41,7 @@ export class SplitsController {
   get(@Input() { params }: RouteInput<'getSplit'>, @Res({ passthrough: true }) reply: FastifyReply): Split {
     const split = this.splitsOf(params.chain_id).find(({ node_id }) => node_id === params.node_id);
     if (!split) throw notFound('split of NF', params.node_id);
-    reply.header('etag', etagOf(splitRevision(split)));
+    reply.header('etag', etagOf(splitRevision(split, split.staged)));
     return split;
   }
 
@@ -60,8 +60,13 @@ export class SplitsController {
   private splitsOf(chainId: string): Split[] {
     if (!this.view.deployment(chainId)) throw notFound('deployment of chain', chainId);
     const { splits = [], chains = [] } = this.view.plan ?? {};
-    const chain = chains.find(({ chain_id }) => chain_id === chainId)?.definition.name ?? '';
-    return splits.filter(({ chain_id }) => chain_id === chainId).map((split) => this.measured(split, chain));
+    const chain = chains.find(({ chain_id }) => chain_id === chainId);
+    return splits
+      .filter(({ chain_id }) => chain_id === chainId)
+      .map((split) => {
+        const staged = chain?.splits?.find(({ node_id }) => node_id === split.node_id)?.staged;
+        return { ...this.measured(split, chain?.definition.name ?? ''), ...(staged ? { staged } : {}) };
+      });
   }
 
   private measured(split: PlannedSplit, chain: string): Split {

@@ -79,19 +79,34 @@ function whyNotInSteps(
   return execution === 'parallel' ? `${nodeId} is split in steps only where the chain runs in sequence` : null;
 }
 
-/** `now`: the chain as it runs. */
+/** Why the switches cannot go on with the ranges that a split in steps holds; null: they have these. */
+function flawOfHeld({ node_id, staged }: NfSplit, now: PlannedChain | undefined, base: Plan | null): string | null {
+  const held = staged?.held;
+  if (!held || !now) return null;
+  const was = now.splits?.find((it) => it.node_id === node_id)?.staged?.held;
+  const at = base?.splits.find((it) => it.chain_id === now.chain_id && it.node_id === node_id)?.at;
+  const has = was ?? (at === 'engine' ? equalRanges(1) : rangesIn(base, now, node_id));
+  const text = (ranges: readonly FlowRange[]) => ranges.map(({ lo, hi }) => `[${lo}, ${hi})`).join(', ');
+  return text(held) === text(has) ? null : `is not what the switches have: ${text(has).slice(0, 300)}`;
+}
+
+/** `now`: the chain as it runs by the plan `base`. */
 export function unknownSplits(
   { splits = [], execution }: DeploymentOptions,
   chain: PlannedChain,
   now: PlannedChain | undefined,
+  base: Plan | null,
   pointer: string,
 ): FieldError[] {
-  return splits.flatMap(({ node_id, staged, keep_flows }, i): FieldError[] => {
+  return splits.flatMap((split, i): FieldError[] => {
+    const { node_id, staged, keep_flows } = split;
     const at = `${pointer}/${i}/node_id`;
     if (!hasNf(chain, node_id))
       return [{ pointer: at, detail: `the chain has no NF ${node_id}`, code: 'unknown-node' }];
     const unstaged = staged && whyNotInSteps(chain, node_id, execution);
     if (unstaged) return [{ pointer: `${pointer}/${i}/staged`, detail: unstaged, code: 'not-in-steps' }];
+    const unheld = flawOfHeld(split, now, base);
+    if (unheld) return [{ pointer: `${pointer}/${i}/staged/held`, detail: unheld, code: 'other-ranges' }];
     if (!staged && keep_flows !== null && isInSteps(now, node_id)) {
       const detail = `${node_id} is split in steps: give \`staged\`, or \`keep_flows: null\` where flows in progress may lose their state`;
       return [{ pointer: `${pointer}/${i}/staged`, detail, code: 'in-steps' }];

@@ -267,7 +267,7 @@ export class PlansService implements PlanStore {
       const execution = options.execution ?? wanted.get(id)?.execution;
       const splits = `/chains/${index}/splits`;
       const unfit = [
-        ...unknownSplits({ ...options, execution }, chain, wanted.get(id), splits),
+        ...unknownSplits({ ...options, execution }, chain, wanted.get(id), base, splits),
         ...this.tooMany(options, chain, splits),
       ];
       if (unfit.length > 0) throw invalid(unfit);

@@ -1,5 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { FLOW_SPACE, KeepFlows, type MigrateRequest, type Operation, type Scaling, sampleKey } from '@orrery/contract';
+import {
+  FLOW_SPACE,
+  type Instance,
+  KeepFlows,
+  type MigrateRequest,
+  type Operation,
+  type Scaling,
+  sampleKey,
+} from '@orrery/contract';
 import { rangeMoves } from '@orrery/planner';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { ProblemError } from '../../platform/problem.js';
@@ -23,6 +31,8 @@ const WHOLE = [{ lo: 0, hi: FLOW_SPACE }];
 export class ScalingConductor {
   /** Monotonic clock, by change and step: when it began, its age at a start of the server taken from the wall clock once. */
   private readonly since = new Map<string, number>();
+  /** Monotonic clock, by change and step: since when what goes has had no packets. */
+  private readonly quiet = new Map<string, number>();
 
   constructor(
     @Inject(Scalings) private readonly scalings: Scalings,
@@ -38,6 +48,7 @@ export class ScalingConductor {
     const next = await step(this.next(scaling));
     if (next === null) return;
     this.since.delete(keyOf(scaling));
+    this.quiet.delete(keyOf(scaling));
     // What was changed meanwhile, such as by a cancellation, is looked at anew.
     await step(this.scalings.write(next, scaling));
   }
@@ -82,13 +93,23 @@ export class ScalingConductor {
 
   /** Flows that are left when the time is over are lost with their instance. */
   private emptied(scaling: Scaling, age: number): Scaling | null {
-    const leaving =
-      runningNf(this.view.plan, scaling.nf)?.instances.filter(({ ordinal }) => ordinal >= scaling.to) ?? [];
+    const running = runningNf(this.view.plan, scaling.nf);
+    const leaving = running?.instances.filter(({ ordinal }) => ordinal >= scaling.to) ?? [];
     const flows = leaving.map(({ id }) => this.telemetry.newest(sampleKey('instance', id, 'flows'), FRESH_MS));
-    const known = flows.every((count) => count !== null);
-    const left = known ? flows.reduce<number>((sum, count) => sum + count!, 0) : null;
+    const known = running?.tracked === true && flows.every((count) => count !== null);
+    const quiet = this.quietFor(scaling, leaving) >= this.idleTimeoutOf(scaling) * 1000;
+    const left = known ? flows.reduce<number>((sum, count) => sum + count!, 0) : quiet ? 0 : null;
     if (left !== 0 && age < scaling.drain_s * 1000) return null;
     return further({ ...scaling, left_flows: left });
+  }
+
+  /** For how long no packet has come, where nobody counts flows: those of a switch that only has ranges. */
+  private quietFor(scaling: Scaling, leaving: readonly Instance[]): number {
+    const key = keyOf(scaling);
+    const still = leaving.every(({ id }) => this.telemetry.newest(sampleKey('instance', id, 'pps'), FRESH_MS) === 0);
+    if (!still) this.quiet.delete(key);
+    else if (!this.quiet.has(key)) this.quiet.set(key, performance.now());
+    return performance.now() - (this.quiet.get(key) ?? performance.now());
   }
 
   /** All moves at once: each of its own instances. One that cannot be made leaves its flows where they are. */

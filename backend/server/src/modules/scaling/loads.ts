@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type NfRef, nfInstances, type Plan, type SampleMetric, sampleKey } from '@orrery/contract';
+import { type Instance, type NfRef, nfInstances, type Plan, type SampleMetric, sampleKey } from '@orrery/contract';
 import type { NfLoad } from '@orrery/planner';
 import { DATA_PATH, type DataPath } from '../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { runningNf } from './running-nf.js';
 
@@ -16,6 +17,7 @@ export class ScalingLoads {
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(DATA_PATH) private readonly dataPath: DataPath,
+    @Inject(FLEET) private readonly fleet: NodeFleet,
   ) {}
 
   /** Null: it does not run. */
@@ -23,19 +25,39 @@ export class ScalingLoads {
     const { plan } = this.view;
     const running = runningNf(plan, nf);
     if (!plan || !running) return null;
-    const broken = this.dataPath.troublesOf(nf.chain_id).find(({ link }) => link !== null);
     return {
-      instances: running.instances.map(({ id, ordinal, server, core }) => ({
-        id,
-        ordinal,
-        utilization: this.utilization(plan, server, core),
-        share: this.newest(id, 'cpu'),
-        queue: this.newest(id, 'queue'),
-        delay_us: this.newest(id, 'latency_p99_us'),
-      })),
+      instances: running.instances.map(({ id, ordinal, server, core, cpu_limit: limit = 1 }) => {
+        const share = this.newest(id, 'cpu');
+        const ofCore = this.utilization(plan, server, core);
+        return {
+          ...{ id, ordinal, share, limit },
+          utilization: share === null || ofCore === null ? null : Math.max(ofCore, share / limit),
+          queue: this.newest(id, 'queue'),
+          delay_us: this.newest(id, 'latency_p99_us'),
+        };
+      }),
+      ranges: running.ranges,
       behind: this.deepestBehind(plan, nf),
-      hindrance: broken ? broken.what : null,
+      hindrance: this.hindranceOf(nf, running.instances),
     };
+  }
+
+  /** Why the switches can keep no more flows of the NF; null: they can, or do not tell. */
+  fullSwitch({ chain_id, node_id }: NfRef): string | null {
+    const { plan } = this.view;
+    const most = plan?.chains.find((chain) => chain.chain_id === chain_id)?.splits?.find((it) => it.node_id === node_id)
+      ?.keep_flows?.capacity;
+    const instances = runningNf(plan, { chain_id, node_id })?.instances ?? [];
+    const flows = instances.reduce((sum, { id }) => sum + (this.newest(id, 'flows') ?? 0), 0);
+    return most !== undefined && flows >= most
+      ? `the switch keeps ${flows} flows of ${node_id}, all that it has entries for`
+      : null;
+  }
+
+  private hindranceOf({ chain_id }: NfRef, instances: readonly Instance[]): string | null {
+    const away = instances.find(({ server }) => !this.fleet.isConnected(server));
+    if (away) return `the agent of ${away.server} is away`;
+    return this.dataPath.troublesOf(chain_id).find(({ link }) => link !== null)?.what ?? null;
   }
 
   private newest(id: string, metric: SampleMetric<'instance'>): number | null {

@@ -29,7 +29,9 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
   const hashed = entering.length > 0 && entering.every(({ key }) => key.length > 0);
   const asked = plan.chains.find((chain) => chain.chain_id === chain_id)?.splits?.find((it) => it.node_id === node_id);
   const waived = asked?.keep_flows === null;
-  const kept = instances.length === 1 ? at === 'engine' && !waived : split !== null && split.keep_flows !== null;
+  const bySwitch = asked?.keep_flows != null && !asked.staged;
+  const alone = at === 'engine' ? !waived : bySwitch;
+  const kept = instances.length === 1 ? alone : split !== null && split.keep_flows !== null;
   const byId = new Map(split?.targets.map(({ instance_id, range }) => [instance_id, range]));
   const ranges = instances.flatMap(({ id }) => byId.get(id) ?? []);
   return {

@@ -124,7 +124,9 @@ export class Scaler {
       throw invalid([{ pointer: '/node_id', detail: `the chain runs no NF ${nf.node_id}`, code: 'unknown-node' }]);
     const chain = this.view.comingPlan?.chains.find(({ chain_id }) => chain_id === nf.chain_id);
     if (chain?.splits?.find(({ node_id }) => node_id === nf.node_id)?.staged)
-      throw conflict(`${nf.node_id} is split in steps, which another number of instances would end.`);
+      throw conflict(
+        `${nf.node_id} is split in steps, and instances join or leave it only by \`splits\` of a deployment: with \`staged\`, or with \`keep_flows: null\`, by which flows in progress lose their state.`,
+      );
     return running;
   }
 
@@ -144,12 +146,14 @@ export class Scaler {
         `flows of ${name} follow its ranges, as \`keep_flows: null\` of its split asks: they could only migrate`,
         'not-tracked',
       );
-    const mayTrack = at === 'engine' || (bySwitches && from > 1);
+    const mayTrack = at === 'engine' || bySwitches === true;
     const knows = tracked || mayTrack || free;
     if (!knows && flows === 'keep')
       throw refused(
         '/flows',
-        `switches share out the flows of ${name} and know none of those in progress: they could only migrate`,
+        to < from
+          ? `switches share out the flows of ${name}, so its instances are not joined while flows stay: these could only migrate`
+          : `switches share out the flows of ${name} and know none of those in progress: these could only migrate, or ${name} be split in steps by \`staged\``,
         'not-tracked',
       );
     const track: ScalingStep[] = tracked || free || !mayTrack ? [] : ['track', 'settle'];

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { Scaling, ScalingPolicy } from '@orrery/contract';
-import { decideScaling, type NfLoad, NO_SCALING_MEMORY, type ScalingMemory } from '@orrery/planner';
+import { decideScaling, type NfLoad, NO_SCALING_MEMORY, type ScalingMemory, whyNotJudged } from '@orrery/planner';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
@@ -82,7 +82,10 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   /** The policy with what its NF does. */
   describe(policy: StoredScalingPolicy): ScalingPolicy {
     const { refusal } = this.watchOf(policy);
-    return { ...policy, revision: this.policies.revisionOf(policy.id), state: this.stateOf(policy), refusal };
+    const load = policy.enabled ? this.loads.of(policy.nf) : null;
+    const unjudged = load && whyNotJudged(load);
+    const revision = this.policies.revisionOf(policy.id);
+    return { ...policy, revision, state: this.stateOf(policy, load), unjudged, refusal };
   }
 
   /** What fails does not hold up the rest. */
@@ -125,6 +128,8 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const what =
       kind === 'out' ? `Split ${instance.id}: ${instances} instances` : `Remove ${instance.id}: ${instances} instances`;
     run.decide({ subject: policy.id, what, why, inputs: inputsOf(load), told: true });
+    const full = kind === 'out' && policy.strategy === 'never' ? this.loads.fullSwitch(nf) : null;
+    if (full !== null) return this.refuse(policy, watch, full, load, run);
     const split = kind === 'out' ? { split: instance.ordinal } : {};
     await this.begin(policy, watch, { instances, cause: why, ...split }, load, run);
   }
@@ -132,7 +137,8 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   /** Has engines track the flows of the NF before they need to. Whether that was begun, or refused. */
   private async arm(policy: StoredScalingPolicy, watch: Watch, run: LoopRun): Promise<boolean> {
     const running = runningNf(this.view.plan, policy.nf);
-    if (!running || running.tracked || running.waived || running.at === 'switch') return false;
+    if (!running || running.tracked || running.waived) return false;
+    if (running.at === 'switch' && policy.strategy !== 'never') return false;
     if (this.scaler.keepsNothing(running)) return false;
     const why = 'flows in progress have to be known before their instance is split';
     run.decide({ subject: policy.id, what: `Track the flows of ${policy.nf.node_id}`, why, inputs: {} });
@@ -209,12 +215,11 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     return endMs;
   }
 
-  private stateOf(policy: StoredScalingPolicy): ScalingPolicy['state'] {
+  private stateOf(policy: StoredScalingPolicy, load: NfLoad | null): ScalingPolicy['state'] {
     if (!policy.enabled) return 'disabled';
-    const load = this.loads.of(policy.nf);
     if (!load) return 'not-deployed';
     if (this.scalings.ofNf(policy.nf).some(({ state }) => state === 'running')) return 'scaling';
-    if (load.instances.some(({ utilization }) => utilization === null)) return 'not-measured';
+    if (whyNotJudged(load) !== null) return 'not-judged';
     const nowMs = performance.now();
     const { memory } = this.watchOf(policy);
     if (nowMs - Math.max(memory.changedMs, this.lastEnd(policy, nowMs)) < policy.cooldown_s * 1000) return 'cooling';

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   Inject,
   Injectable,
@@ -13,14 +12,15 @@ import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/co
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
+import { newId } from '../../platform/ids.js';
 import { ProblemError } from '../../platform/problem.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
-import { isOver } from '../../ports/operation-log.js';
-import { handedOver, type SplitAtServers, splitsAtServers } from './staged-splits.js';
+import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { handedOver, revisionOf, type SplitAtServers, splitsAtServers } from './staged-splits.js';
 
 const PERIOD_MS = 1000;
 /** A switch gets at most as many exceptions for a split. */
@@ -32,13 +32,19 @@ const PAUSE = 30;
 /** What is stored of the looks is at most so old. */
 const STORED_EVERY = 10;
 const MOST_STORED = 4096;
+const ACTOR = 'split hand-over';
 
 /** How far a split of a plan is. */
 const Handover = z.strictObject({
   id: z.string(),
   chain_id: Id,
   node_id: z.string(),
-  plan_id: Id,
+  /** Of what is split: another one begins anew. */
+  revision: z.string(),
+  /** Part of the ids of its operations. */
+  name: Id,
+  /** The operation that hands it over, with the exceptions that go with it; null: none is under way. */
+  asked: z.strictObject({ operation_id: Id, exceptions: z.int() }).nullable(),
   looks: z.int(),
   /** Operations that did not come about. */
   failed: z.int(),
@@ -63,12 +69,14 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     @Inject(DEPLOYER) private readonly deployer: Deployer,
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(OPERATIONS) private readonly operations: OperationLog,
   ) {
     this.stored = collections.open({
       key: KEYS.splitHandovers,
       noun: 'hand-over of a split',
       schema: Handover,
-      version: 1,
+      version: 2,
+      migrate: (value) => anew(value as Record<string, unknown>),
       idOf: ({ id }) => id,
       bound: { most: MOST_STORED, policy: 'refuse' },
     });
@@ -99,31 +107,62 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     const { plan } = this.view;
     const splits = plan ? splitsAtServers(plan) : [];
     const ids = new Set(splits.map(({ id }) => id));
-    const gone = this.stored.all().filter(({ id }) => !ids.has(id));
-    for (const { id } of gone) this.latest.delete(id);
-    if (gone.length > 0)
-      await run.step(this.collections.commit((batch) => gone.forEach(({ id }) => void batch.remove(this.stored, id))));
+    for (const { id } of this.stored.all()) if (!ids.has(id)) await this.end(id, run);
     // While something changes, what is there is not what was planned.
     if (plan?.id !== this.view.comingPlan?.id || this.deployer.underWay().length > 0) return;
     for (const split of splits) await this.lookAt(split, run);
   }
 
+  /** The engines do not have it any more: handed over, or ended otherwise. */
+  private async end(id: string, { step }: LoopRun): Promise<void> {
+    const { asked, chain_id, node_id } = this.stored.get(id);
+    const operation = asked && (await step(this.operations.get(asked.operation_id)));
+    if (operation && !isOver(operation)) return;
+    this.latest.delete(id);
+    const isDone = operation !== null && ['COMPLETED', 'PARTIALLY_COMPLETED'].includes(operation.state);
+    await step(
+      this.collections.commit((batch) => {
+        batch.remove(this.stored, id);
+        if (!isDone) return;
+        const { exceptions, operation_id } = asked!;
+        const data = { chain_id, node_id, exceptions, operation_id };
+        const message = `The switch has taken over the split of ${node_id}, with ${exceptions} flow${exceptions === 1 ? '' : 's'} kept elsewhere until the end`;
+        batch.also((transaction) =>
+          this.events.appendIn(transaction, {
+            ...{ type: 'split.handed-over', subject: chain_id, message, actor: ACTOR, data },
+          }),
+        );
+      }),
+    );
+  }
+
   private async lookAt(split: SplitAtServers, run: LoopRun): Promise<void> {
-    const { plan } = this.view;
     const { chain, asked, id, instances } = split;
     const about = { chain_id: chain.chain_id, node_id: asked.node_id };
     const known = this.latest.get(id) ?? this.stored.find(id);
-    const blank = { id, ...about, plan_id: plan!.id, looks: 0, failed: 0, why: null, given_up: false };
-    const before: Handover = known?.plan_id === plan!.id ? known : blank;
+    const revision = revisionOf(split);
+    const isNew = known?.revision !== revision;
+    const name = newId('sh');
+    const blank = { id, ...about, revision, name, asked: null, looks: 0, failed: 0, why: null, given_up: false };
+    const before: Handover = isNew ? blank : known;
     if (before.given_up) return;
-    if (!known) {
+    if (isNew) {
       const message = `${asked.node_id} is split at the server of its old instance; flows in progress stay there`;
-      this.events.append({ type: 'split.staged', subject: about.chain_id, message, data: { ...about, instances } });
+      await run.step(
+        this.collections.commit((batch) => {
+          batch.put(this.stored, before);
+          batch.also((transaction) =>
+            this.events.appendIn(transaction, {
+              ...{ type: 'split.staged', subject: about.chain_id, message, data: { ...about, instances } },
+            }),
+          );
+        }),
+      );
     }
     const now = { ...before, looks: before.looks + 1 };
-    const { total, why, failed = now.failed } = await this.attempt(split, now, run);
+    const { total, why, ...more } = await this.attempt(split, now, run);
     const isLast = why !== null && now.looks >= MOST_LOOKS;
-    const after: Handover = { ...now, failed, why: why ?? now.why, given_up: isLast };
+    const after: Handover = { ...now, ...more, why: why ?? now.why, given_up: isLast };
     this.latest.set(id, after);
     if (why !== null && (why !== before.why || isLast)) {
       const message = isLast
@@ -132,18 +171,25 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
       const data = { ...about, exceptions: total, given_up: isLast };
       this.events.append({ type: 'split.handover-waits', subject: about.chain_id, message, data });
     }
-    if (!known || isLast || after.why !== before.why || failed !== before.failed || after.looks % STORED_EVERY === 0)
+    const isStored =
+      isLast || after.why !== before.why || after.asked !== before.asked || after.failed !== before.failed;
+    if (isStored || after.looks % STORED_EVERY === 0)
       await run.step(this.collections.commit((batch) => batch.put(this.stored, after)));
   }
 
   /** `why`: it is not handed over; null: it is, or nothing new is known. */
   private async attempt(
     split: SplitAtServers,
-    { looks, failed, why: told }: Handover,
+    { looks, failed, name, why: told, asked: before }: Handover,
     { step, decide, signal }: LoopRun,
-  ): Promise<{ total: number | null; why: string | null; failed?: number }> {
+  ): Promise<{ total: number | null; why: string | null } & Partial<Pick<Handover, 'failed' | 'asked'>>> {
     const { plan } = this.view;
-    const { chain, asked, nodes, id } = split;
+    const { chain, asked, nodes } = split;
+    // What it asked for has ended, and the engines still have the split.
+    if (before !== null) {
+      const why = `refused: operation ${before.operation_id} did not complete`;
+      return { total: before.exceptions, why, failed: failed + 1, asked: null };
+    }
     const readings = new Map<string, SplitReading>();
     for (const node of nodes) {
       const answer = this.fleet.call(node.server, 'read_split', node.id, { limit: FEW_EXCEPTIONS + 1 }, signal);
@@ -161,13 +207,12 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
       return { total, why: 'some of the flows that stay elsewhere are none that a switch tells apart' };
     // A refusal holds for some time.
     if (looks % PAUSE !== 1 && told?.startsWith('refused')) return { total, why: null };
-    const { chain_id, version } = chain;
+    const { chain_id } = chain;
+    const version = this.view.deployment(chain_id)?.version ?? chain.version;
     const change = { chains: [{ chain_id, version, splits: [handedOver(split, readings, plan!.graph)] }] };
-    const operation = { id: operationOf(plan!.id, id, failed), kind: 'deploy', by: 'split hand-over' } as const;
+    const operation = { id: `${name}.${failed}`, kind: 'deploy', by: ACTOR } as const;
     try {
       const accepted = await step(this.deployer.change(change, operation));
-      if (isOver(accepted) && accepted.state !== 'COMPLETED')
-        return { total, why: `refused: operation ${accepted.id} did not complete`, failed: failed + 1 };
       const inputs = { exceptions: total, chain: chain_id };
       decide({
         subject: asked.node_id,
@@ -176,14 +221,7 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
         inputs,
         told: true,
       });
-      this.events.append({
-        type: 'split.handed-over',
-        subject: chain_id,
-        message: `The switch takes over the split of ${asked.node_id}, with ${total} flows that stay elsewhere until they end`,
-        actor: operation.by,
-        data: { chain_id, node_id: asked.node_id, exceptions: total, operation_id: accepted.id },
-      });
-      return { total, why: null };
+      return { total, why: null, asked: { operation_id: accepted.id, exceptions: total } };
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
       return { total, why: `refused: ${error.message}` };
@@ -191,7 +229,7 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
   }
 }
 
-/** The same for the same plan and attempt, so that a restart asks for it once. */
-function operationOf(planId: string, split: string, failed: number): string {
-  return `op-${createHash('sha256').update(`${planId} ${split} ${failed}`).digest('hex').slice(0, 16)}`;
+/** Of the first version: it begins anew. */
+function anew({ plan_id: _, ...value }: Record<string, unknown>): unknown {
+  return { ...value, revision: '', name: newId('sh'), asked: null };
 }

@@ -50,6 +50,12 @@ export function splitsAtServers({
   );
 }
 
+/** Names what is split: who has it, by which ranges, and what the switches have meanwhile. Other changes of the chain leave it. */
+export function revisionOf({ asked, staged, nodes, instances }: SplitAtServers): string {
+  const places = nodes.map(({ id, server, core }) => [id, server, core]);
+  return JSON.stringify([staged.held, asked.ranges ?? null, instances, places]);
+}
+
 /** The split as a switch is to have it: the exceptions of all servers by the ordinals of their instances. */
 export function handedOver(
   { asked, staged, chain }: SplitAtServers,

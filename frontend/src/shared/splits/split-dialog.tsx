@@ -12,6 +12,7 @@ import { areLimits, KeepLimits, type LimitEntries } from './keep-limits.js';
 import { RangeEditor } from './range-editor.js';
 import { cutOf, evenly, rangesOf } from './range-edits.js';
 import classes from './splits.module.css';
+import { stageText } from './stage-text.js';
 
 interface SplitDialogProps {
   readonly title: string;
@@ -40,6 +41,9 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
   const [conflict, setConflict] = useState(false);
   const [invalid, setInvalid] = useState(false);
   const read = useReadSplit(chain_id, node_id);
+  const staged = read.data?.data.staged;
+  /** What is asked, in the step in which the split is, unless flows are to lose their state. */
+  const wanted = asked && staged && asked.keep_flows !== null ? { ...asked, staged } : asked;
   const edit =
     <T,>(set: (value: T) => void) =>
     (value: T) => {
@@ -50,7 +54,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
   const editCut = edit(setCut);
   /** Only where nobody has changed it since this dialog was opened. */
   const deploy = async ({ id }: Plan) => {
-    const { node_id: _, ...body } = asked!;
+    const { node_id: _, ...body } = wanted!;
     try {
       return await call(
         'putSplit',
@@ -88,8 +92,8 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
       title={title}
       confirm="Deploy"
       request={
-        asked && read.data && !conflict
-          ? { chains: [{ chain_id, version, splits: [asked] }], ...planOptionsOf(base, {}) }
+        wanted && read.data && !conflict
+          ? { chains: [{ chain_id, version, splits: [wanted] }], ...planOptionsOf(base, {}) }
           : null
       }
       ask={{
@@ -121,7 +125,15 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
         }
       />
       {keep && <KeepLimits entries={keep} onChange={editKeep} />}
-      {keep && !split.keep_flows && (
+      {staged && (
+        <p className={classes.note} role="status">
+          {stageText(staged)}{' '}
+          {keep
+            ? 'Its steps go on with the new ranges.'
+            : 'Without flows that stay, its steps end here: those in progress lose their state.'}
+        </p>
+      )}
+      {keep && !split.keep_flows && !staged && (
         <p className={classes.note} role="status">
           Flows are not tracked yet: those in progress now follow the new ranges, and stay from then on. To keep them,
           deploy this first with the ranges as they are.

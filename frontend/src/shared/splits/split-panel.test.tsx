@@ -1,5 +1,5 @@
 import { MantineProvider } from '@mantine/core';
-import type { Plan, PlannedSplit, Role, Session } from '@orrery/contract';
+import type { Plan, PlannedSplit, Role, Session, StagedSplit } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
@@ -62,9 +62,10 @@ const plan = {
   request: { chains: [{ chain_id: 'ch-1' }], remove: [], implementations: [] },
 } as unknown as Plan;
 
-function show(role: Role) {
+function show(role: Role, staged?: StagedSplit) {
   const bodies: { name: string; body: unknown; ifMatch?: string }[] = [];
-  Object.assign(served, { etag: '"a"', split });
+  Object.assign(served, { etag: '"a"', split: staged ? { ...split, staged } : split });
+  const chains = plan.chains.map((chain) => ({ ...chain, ...(staged && { splits: [{ node_id: 'ids', staged }] }) }));
   vi.mocked(call).mockImplementation((async (
     name: string,
     input: { body: unknown },
@@ -82,7 +83,7 @@ function show(role: Role) {
     <MantineProvider env="test">
       <MemoryRouter>
         <QueryClientProvider client={new QueryClient()}>
-          <SplitPanel split={split} plan={plan} />
+          <SplitPanel split={split} plan={{ ...plan, chains }} />
         </QueryClientProvider>
       </MemoryRouter>
     </MantineProvider>,
@@ -124,6 +125,29 @@ describe('the ranges of a running NF', () => {
         ifMatch: '"a"',
       }),
     );
+  });
+
+  it('are changed in the step in which the split is, which is told', async () => {
+    const staged = { held: [{ lo: 0, hi: 65_536 }], exceptions: [], idle_timeout_s: 9 };
+    const bodies = show('operator', staged);
+    await screen.findByText(/switches still have one range; engines behind them track the flows/);
+    await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Ranges of ids' });
+    await within(dialog).findByText(/Its steps go on with the new ranges/);
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show the plan' }));
+    await waitFor(() => expect(bodies).toHaveLength(1));
+    expect(bodies[0]).toMatchObject({ body: { chains: [{ splits: [{ node_id: 'ids', keep_flows, staged }] }] } });
+    await userEvent.click(within(dialog).getByRole('switch', { name: /Flows in progress stay/ }));
+    await within(dialog).findByText(/its steps end here: those in progress lose their state/);
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show the plan' }));
+    await waitFor(() => expect(bodies).toHaveLength(2));
+    expect(JSON.stringify(bodies[1])).not.toContain('staged');
+  });
+
+  it('tell how many flows the switches got with the ranges that they took over', async () => {
+    const flow = { 'ip.src': '10.0.1.1' };
+    show('viewer', { exceptions: [{ flow, ordinal: 0 }], idle_timeout_s: 9 });
+    await screen.findByText(/switches have taken over the ranges, and 1 flow that stayed elsewhere then/);
   });
 
   it('are not planned while a border is typed that cannot be one, which stays until it is mended', async () => {

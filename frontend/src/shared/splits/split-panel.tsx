@@ -14,6 +14,7 @@ import { RelativeTime } from '../ui/relative-time.js';
 import { lastSplitChange } from './split-changes.js';
 import { SPLIT_WINDOW_S, splitRateKey, useSplitRates } from './split-rates.js';
 import classes from './splits.module.css';
+import { stageText } from './stage-text.js';
 
 const SplitDialog = lazy(() => import('./split-dialog.js'));
 
@@ -36,7 +37,9 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
   const mayOperate = useMay('operator');
   const [asked, setAsked] = useState<Asked | null>(null);
   const deployment = deployments?.find((it) => it.chain_id === chain_id);
-  const chain = plan.chains.find((it) => it.chain_id === chain_id)?.definition.name ?? '';
+  const planned = plan.chains.find((it) => it.chain_id === chain_id);
+  const chain = planned?.definition.name ?? '';
+  const staged = planned?.splits?.find((it) => it.node_id === node_id)?.staged;
   const isChanging = deployment?.state === 'deploying' || deployment?.state === 'undeploying';
   const obstacle = isChanging ? 'The chain is being changed.' : null;
   const last = operations ? lastSplitChange(operations.items, chain_id, node_id) : null;
@@ -56,6 +59,7 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
           </>
         )}
       </p>
+      {staged && <p className={classes.note}>{stageText(staged)}</p>}
       {mayOperate && deployment && (
         <div className={classes.row}>
           {last && !isChanging && (

@@ -296,19 +296,23 @@ describe('who is next', () => {
       const { id: _, ...now } = bench.groups.get(id);
       Object.defineProperty(bench.groups, 'find', { value: () => ({ ...now, id, enabled: false }) });
     });
+    expect(agents.calls).not.toContain(`${TWO} accelerate`);
     expect(agents.accelerated).toEqual([]);
   });
 
   it('is decided anew after a release of more than a tick, and the one that gave way is passed over', async () => {
-    const third = new FakeVnf('ch-1.tunnel.2', 'server-1');
-    third.software = 0.1;
-    agents.add(third);
-    const id = await afterSlice(() => {
-      third.software = 0.99;
-      two.software = 0.1;
-      advance(600);
-    });
-    expect(bench.told('lending.granted')).toEqual([`${ONE} overload`, `${third.id} overload`]);
+    one.software = 0.1;
+    const id = await bench.addGroup();
+    await bench.pass(20);
+    one.software = 0.99;
+    await bench.pass(0.5);
+    agents.onCall = (vnf) => {
+      agents.onCall = () => undefined;
+      if (vnf === one) advance(600);
+    };
+    await bench.pass(12);
+    // The first has had it less than the second.
+    expect(bench.turns(id).map(({ instance_id }) => instance_id)).toEqual([TWO, ONE, TWO]);
     expect(bench.turns(id).at(-1)).toMatchObject({ switch_ms: null });
   });
 

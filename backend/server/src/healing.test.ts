@@ -290,7 +290,7 @@ describe('maintenance', () => {
     await until('nothing is out of service', async () => (await out()).length === 0);
   });
 
-  it('is kept by a restart of the server, which drains what a killed server had not drained, by force if that was asked', async () => {
+  it('is kept by a restart of the server, which goes on with a drain by force that a killed server had begun', async () => {
     await start();
     const [low, , high] = [await create('l', 10), await create('m', 50), await create('h', 90)];
     const place = (await placeOf(high))!;

@@ -13,7 +13,7 @@ import { isOver } from '../../ports/operation-log.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { Accounts, isDone } from './accounts.js';
 import { ChangeLimit } from './change-limit.js';
-import { instancesOn, leftBy, returnTo, uses } from './moves.js';
+import { instancesOn, leftBy, returnTo, toDrain, uses } from './moves.js';
 import { HealingRecords } from './records.js';
 import { Redeployment } from './redeployment.js';
 import { Retries } from './retries.js';
@@ -224,10 +224,9 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     const left = out.filter((part) => (part.lost ?? part.maintenance) !== null && uses(plan, infrastructure, part));
     const lost = left.filter((part) => part.lost !== null);
     const drained = left.filter((part) => part.lost === null && !this.isAsked(part));
-    const isForced = drained.some(({ maintenance }) => maintenance!.force);
     const jobs: Job[] = [
       { ...HEAL, parts: lost },
-      { ...DRAIN, parts: drained, request: isForced ? { when_short: 'leave-out' } : {} },
+      { ...DRAIN, parts: drained, request: toDrain(drained) },
     ];
     const dueMs: number[] = [];
     for (const job of jobs) {

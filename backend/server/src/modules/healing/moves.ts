@@ -59,6 +59,11 @@ export function warningsOf({ problems }: Plan): string[] {
   return problems.flatMap(({ code, message }) => (code === 'flow-state-lost' ? [message] : []));
 }
 
+/** What drains parts in maintenance, which no plan uses any more: by force if one of them was to be drained so. */
+export function toDrain(parts: readonly Pick<OutOfService, 'maintenance'>[]): PlanChange {
+  return parts.some(({ maintenance }) => maintenance?.force) ? { when_short: 'leave-out' } : {};
+}
+
 /** What brings back to a part what left it and still runs elsewhere; null: nothing. */
 export function returnTo(part: OutOfService, plan: Plan | null, infrastructure: Infrastructure): PlanChange | null {
   const running = nfInstances(plan?.graph).filter((it) => !needs(infrastructure, part, it));

@@ -16,7 +16,9 @@ let turns: LendingTurn[];
 
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
-  call: vi.fn(async () => ({ servers: [{ id: 'server-1' }] })),
+  call: vi.fn(async (name: string) =>
+    name === 'listEvents' ? { items: [], total: 0, begins_ms: null } : { servers: [{ id: 'server-1' }] },
+  ),
   callFull: vi.fn(async (name: string) => {
     if (name === 'listLendingGroups' && groups instanceof Error) throw groups;
     const chains = [{ id: 'ch-1', draft: { title: 'Branch offices' } }];
@@ -38,7 +40,7 @@ beforeEach(() => {
 afterEach(() => vi.mocked(call).mockClear());
 
 /** Requests that change something. */
-const sent = () => vi.mocked(call).mock.calls.filter(([name]) => !name.startsWith('get'));
+const sent = () => vi.mocked(call).mock.calls.filter(([name]) => !/^(get|list)/.test(name));
 
 function show(shown: React.ReactNode) {
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });

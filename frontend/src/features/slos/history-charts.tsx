@@ -1,14 +1,17 @@
 import { SegmentedControl, Skeleton } from '@mantine/core';
 import type { SloHistory } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import type { AlignedData } from '../../shared/charts/chart-data.js';
+import { ChartFrame } from '../../shared/charts/chart-frame.js';
+import { useParts } from '../../shared/charts/chart-parts.js';
+import { useMarkedEvents } from '../../shared/charts/event-marks.js';
 import type { Quantity } from '../../shared/format/quantity.js';
 import { DetailSection } from '../../shared/ui/detail-panel.js';
 import { ErrorState } from '../../shared/ui/states.js';
 import { columnOf, isKnown, RANGES } from './history.js';
-import classes from './slos.module.css';
 
 const Plot = lazy(() => import('../../shared/charts/plot.js'));
 
@@ -19,7 +22,8 @@ function useSloHistory(chain_id: string, slo_id: string, seconds: number) {
   return useQuery({
     queryKey: ['slo-history', chain_id, slo_id, seconds],
     queryFn: ({ signal }) => {
-      const query = { from: Math.max(0, Date.now() - 1000 * seconds) };
+      // By the server's clock: this browser's may be wrong.
+      const query = { span: seconds };
       return call('getSloHistory', { params: { chain_id, slo_id }, query }, { signal });
     },
     refetchInterval: REFRESH_MS,
@@ -45,20 +49,36 @@ export function HistoryCharts({ chainId, sloId }: HistoryChartsProps) {
       ) : !isKnown(data) ? (
         <p className="muted">Nothing was judged in this time.</p>
       ) : (
-        <Charts history={data} seconds={Number(seconds)} />
+        <Charts chainId={chainId} history={data} seconds={Number(seconds)} />
       )}
     </DetailSection>
   );
 }
 
-function Charts({ history, seconds }: { readonly history: SloHistory; readonly seconds: number }) {
-  const end_s = (history.points.at(-1)?.t_ms ?? 0) / 1000 + history.step_s;
+interface ChartsProps {
+  readonly chainId: string;
+  readonly history: SloHistory;
+  readonly seconds: number;
+}
+
+function Charts({ chainId, history, seconds }: ChartsProps) {
+  const end_s = history.to_ms / 1000;
   const range = { from_s: end_s - seconds, to_s: end_s };
+  const parts = useParts([sampleKey('chain', chainId, 'pps')]);
+  const marked = useMarkedEvents(seconds, parts, range.from_s);
   const figure = (title: string, quantity: Quantity, data: AlignedData, threshold: number) => (
-    <figure className={classes.history} aria-label={title}>
-      <figcaption>{title}</figcaption>
+    <ChartFrame
+      title={title}
+      quantity={quantity}
+      series={[{ key: title, label: title }]}
+      data={data}
+      height={HEIGHT}
+      marked={marked}
+    >
       <Suspense fallback={<Skeleton height={HEIGHT} />}>
         <Plot
+          title={title}
+          events={marked.events}
           series={[{ label: title }]}
           data={data}
           ahead_ms={0}
@@ -70,7 +90,7 @@ function Charts({ history, seconds }: { readonly history: SloHistory; readonly s
           onCursor={() => undefined}
         />
       </Suspense>
-    </figure>
+    </ChartFrame>
   );
   return (
     <>

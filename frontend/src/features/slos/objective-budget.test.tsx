@@ -1,9 +1,10 @@
 import { MantineProvider } from '@mantine/core';
 import type { SloBudget } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { render, screen } from '@testing-library/react';
+import { fireEvent, render, screen, within } from '@testing-library/react';
 import { MemoryRouter } from 'react-router';
 import { expect, it } from 'vitest';
+import { clockTextMs } from '../../shared/format/time.js';
 import { HistoryCharts } from './history-charts.js';
 import { ObjectiveAlerts, ObjectiveBudget } from './objective-budget.js';
 
@@ -63,4 +64,15 @@ it('says where nothing was judged in place of an empty chart', () => {
   show(<HistoryCharts chainId="web" sloId="fast" />, empty);
   expect(screen.getByText('Nothing was judged in this time.')).toBeTruthy();
   expect(screen.getByRole('radio', { name: '6 h' })).toBeTruthy();
+});
+
+it('has a budget over time as a table, until now by the server and not later', async () => {
+  const point = { t_ms: 0, good_s: 0, bad_s: 10, unknown_s: 0, mean: null, worst: null, burn: 100, left_share: 0.75 };
+  const head = { chain_id: 'web', slo_id: 'fast', goal: 0.99, period_s: 3600, since_ms: 0, step_s: 10 };
+  show(<HistoryCharts chainId="web" sloId="fast" />, { ...head, to_ms: 7000, points: [point] });
+  expect(screen.getByRole('button', { name: 'Burn rate: download CSV' })).toBeTruthy();
+  fireEvent.click(screen.getByRole('button', { name: 'Budget left: table' }));
+  const table = await screen.findByRole('table', { name: 'Budget left, table' });
+  expect(within(table).getByText('75.0 %')).toBeTruthy();
+  expect(within(table).getByText(clockTextMs(7000))).toBeTruthy();
 });

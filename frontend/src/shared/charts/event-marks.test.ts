@@ -1,7 +1,9 @@
-import type { Event } from '@orrery/contract';
+import { type Event, isMarked } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isMarked, markAt, marksBetween, worstFirst } from './event-marks.js';
+import { partsOf } from './chart-parts.js';
+import { isAbout, markAt, markBeside, marksBetween, textsAt, worstFirst } from './event-marks.js';
 
 const event = (t_ms: number, severity: Event['severity'] = 'info', type: Event['type'] = 'operation.completed') =>
   ({ id: `${t_ms}-0`, t_ms, severity, type, message: '' }) as Event;
@@ -10,6 +12,14 @@ describe('marks of events on charts', () => {
   it('are warnings, errors, and what changes what is measured', () => {
     expect(isMarked(event(0, 'error', 'loop.decided'))).toBe(true);
     expect(isMarked(event(0, 'info', 'operation.completed'))).toBe(true);
+    for (const type of [
+      'nf.accelerated',
+      'lending.granted',
+      'scaling.out',
+      'healing.moved',
+      'split.handed-over',
+    ] as const)
+      expect(isMarked(event(0, 'info', type))).toBe(true);
     expect(isMarked(event(0, 'info', 'loop.decided'))).toBe(false);
   });
 
@@ -49,5 +59,41 @@ describe('marks of events on charts', () => {
     expect(markAt(marks, 11, 2)?.t_s).toBe(10);
     expect(markAt(marks, 20, 2)).toBeNull();
     expect(markAt([], 0, 100)).toBeNull();
+  });
+
+  it('are gone through by steps, from either end', () => {
+    const marks = marksBetween([event(10_000), event(14_000), event(20_000)], 0, 100, 1);
+    const through = (from: number | null, step: number) => markBeside(marks, from, step)?.t_s;
+    expect([through(null, 1), through(null, -1)]).toEqual([10, 20]);
+    expect([through(10, 1), through(14, 1), through(20, 1)]).toEqual([14, 20, 20]);
+    expect([through(20, -1), through(10, -1), through(15, -1)]).toEqual([14, 10, 14]);
+    expect(markBeside([], null, 1)).toBeNull();
+  });
+
+  it('stand in the row of the point before them, and none is left out', () => {
+    const told = [event(500), event(11_000), event(12_000), event(40_000)].map((each, n) => ({
+      ...each,
+      message: `m${n}`,
+    }));
+    expect(textsAt([1, 10, 20, 30], told)).toEqual(['m0', 'm1; m2', '', 'm3']);
+    expect(textsAt([], told)).toEqual([]);
+  });
+
+  it('are about the parts of the chart, or the whole network', () => {
+    const place = { id: 'web.ids.0', chain_id: 'ch-1', server: 'server-1', slot: { board: 'board-1', slot: 0 } };
+    const other = { id: 'mail.fw.0', chain_id: 'ch-2', server: 'server-2', slot: null };
+    const parts = partsOf([sampleKey('chain', 'ch-1', 'pps')], [place, other])!;
+    expect(parts).toEqual(new Set(['ch-1', 'web.ids.0', 'server-1', 'board-1']));
+    expect(partsOf([sampleKey('instance', 'mail.fw.0', 'pps')], [place, other])).toContain('ch-2');
+    expect(partsOf([sampleKey('nf', 'web.ids', 'pps')], [place, other])).toContain('ch-1');
+    expect(partsOf(['total/bps'], [place])).toBeNull();
+    const about = (type: Event['type'], subject: string, data: object) =>
+      isAbout({ ...event(0, 'info', type), subject, data } as Event, parts);
+    expect(about('operation.started', 'op-1', { chain_id: 'pn-1', chains: ['ch-1'] })).toBe(true);
+    expect(about('operation.started', 'op-1', { chain_id: 'ch-2', chains: ['ch-2'] })).toBe(false);
+    expect(about('engine.ended', 'server-2', { node: 'server-2' })).toBe(false);
+    expect(about('lending.granted', 'group-1', { instance: 'web.ids.0' })).toBe(true);
+    expect(about('reconfiguration.started', 'rc-1', { moves: [{ chain_id: 'ch-1' }] })).toBe(true);
+    expect(about('link.down', 'link-9', {})).toBe(true);
   });
 });

@@ -1,3 +1,4 @@
+import type { Event } from '@orrery/contract';
 import type uPlot from 'uplot';
 import type { Quantity } from '../format/quantity.js';
 import { clockText } from '../format/time.js';
@@ -16,6 +17,9 @@ export interface PlotSeries {
 }
 
 export interface PlotProps {
+  readonly title: string;
+  /** What it marks, oldest first. */
+  readonly events: readonly Event[];
   readonly series: readonly PlotSeries[];
   readonly data: AlignedData;
   /** How far this browser's monotonic clock is ahead of the clock of the data. */

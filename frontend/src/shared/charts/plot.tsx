@@ -1,13 +1,14 @@
 import type { Event } from '@orrery/contract';
-import { useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { GAP_MS } from '../stream/ring.js';
 import { usePalette } from '../theme/palette.js';
 import { crosshair, pointAt } from './crosshair.js';
-import { type EventMark, markAt, marksBetween, useMarkedEvents } from './event-marks.js';
+import { type EventMark, markAt, markBeside, marksBetween } from './event-marks.js';
 import { EventsAt } from './events-at.js';
 import { type PlotProps, plotOptions } from './plot-options.js';
+import classes from './time-series-chart.module.css';
 
 /** Marks nearer to each other than this are one, and the pointer is at a mark. */
 const NEAR_PX = 8;
@@ -16,8 +17,7 @@ const NEAR_PX = 8;
 export default function Plot(props: PlotProps) {
   const { series, quantity, threshold } = props;
   const shape = series.map(({ label, dashed }) => `${label}${dashed}`).join('\n');
-  const events = useMarkedEvents();
-  return <MadePlot key={`${quantity} ${threshold} ${shape}`} {...props} events={events} />;
+  return <MadePlot key={`${quantity} ${threshold} ${shape}`} {...props} />;
 }
 
 /** How long a distance on the time axis is. */
@@ -36,8 +36,8 @@ interface Pointed {
   readonly left_px: number;
 }
 
-function MadePlot(props: PlotProps & { readonly events: readonly Event[] }) {
-  const { data, ahead_ms, height, windowS, range, events } = props;
+function MadePlot(props: PlotProps) {
+  const { title, data, ahead_ms, height, windowS, range, events } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const palette = usePalette();
@@ -106,9 +106,29 @@ function MadePlot(props: PlotProps & { readonly events: readonly Event[] }) {
     plot.current?.redraw(false);
   }, [events]);
 
+  const goTo = (event: KeyboardEvent) => {
+    const at = plot.current;
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (event.key === 'Escape') setPointed(null);
+    if (!at || step === undefined) return;
+    event.preventDefault();
+    const mark = markBeside(marksOf(at, events), pointed?.mark.t_s ?? null, step);
+    setPointed(mark && { mark, left_px: at.valToPos(mark.t_s, 'x') + at.bbox.left / devicePixelRatio });
+  };
+
   return (
     <>
-      <div ref={box} style={{ height }} />
+      <div
+        ref={box}
+        className={classes.plotBox}
+        style={{ height }}
+        role="img"
+        aria-label={`${title}, chart. Arrow keys go through its events.`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go through what the chart marks
+        tabIndex={0}
+        onKeyDown={goTo}
+        onBlur={() => setPointed(null)}
+      />
       {pointed && <EventsAt {...pointed} width_px={box.current?.clientWidth ?? 0} />}
     </>
   );

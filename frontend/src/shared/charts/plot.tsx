@@ -117,7 +117,7 @@ function MadePlot(props: PlotProps) {
   };
 
   return (
-    <>
+    <div className={classes.plot}>
       <div
         ref={box}
         className={classes.plotBox}
@@ -130,6 +130,6 @@ function MadePlot(props: PlotProps) {
         onBlur={() => setPointed(null)}
       />
       {pointed && <EventsAt {...pointed} width_px={box.current?.clientWidth ?? 0} />}
-    </>
+    </div>
   );
 }

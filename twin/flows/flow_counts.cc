@@ -34,8 +34,13 @@ void FlowCounts::take(const Mark& mark, uint64_t arrived_ns, size_t frame_bytes)
 
 uint64_t FlowCounts::lost() const {
   uint64_t sum = lost_before_;
-  for (const Session& each : sessions_) sum += each.next - each.first - each.accepted;
+  for (const Session& each : sessions_) sum += missing_of(each);
   return sum;
+}
+
+uint64_t FlowCounts::missing_of(const Session& session) {
+  const uint64_t span = session.next - session.first;
+  return span > session.accepted ? span - session.accepted : 0;
 }
 
 std::optional<std::string> FlowCounts::worst() const {
@@ -49,8 +54,7 @@ FlowCounts::Session& FlowCounts::session_of(const Mark& mark) {
                                   [&](const Session& session) { return session.id == mark.session; });
   if (found == sessions_.rend()) {
     if (sessions_.size() == kSessionsMax) {
-      const Session& oldest = sessions_.front();
-      lost_before_ += oldest.next - oldest.first - oldest.accepted;
+      lost_before_ += missing_of(sessions_.front());
       sessions_.pop_front();
     }
     // What was overtaken by this packet may still come, or be lost.
@@ -71,13 +75,18 @@ FlowCounts::Value& FlowCounts::flow_of(const Mark& mark, const Session& session,
   }
   if (flows_.full()) {
     Table::Entry& oldest = *flows_.oldest();
-    if (!oldest.value.ended) --in_progress_;
+    if (!oldest.value.ended) {
+      --in_progress_;
+      forgot_ = true;
+    }
     flows_.erase(oldest);
   }
-  ++counts_.started;
+  // It may be one that was forgotten: then what came before it is not lost.
+  const bool is_known_of = forgot_ && mark.number > 0;
+  if (!is_known_of) ++counts_.started;
   ++in_progress_;
   Value& flow = flows_.insert(key, hash, now_ns).value;
-  flow.next = session.from_start ? 0 : mark.number;
+  flow.next = session.from_start && !is_known_of ? 0 : mark.number;
   return flow;
 }
 

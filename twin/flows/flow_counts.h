@@ -36,7 +36,7 @@ class FlowCounts {
   void take(const Mark& mark, uint64_t arrived_ns, size_t frame_bytes);
 
   const SinkCounts& counts() const { return counts_; }
-  // Packets missing: those before the latest one of each session.
+  // Packets missing: those before the latest one of each session, less duplicates that were not known as such.
   uint64_t lost() const;
   // Flows that are known and have not ended.
   uint32_t in_progress() const { return in_progress_; }
@@ -68,6 +68,7 @@ class FlowCounts {
   };
   using Table = FlowTable<Key, Value>;
 
+  static uint64_t missing_of(const Session& session);
   Session& session_of(const Mark& mark);
   Value& flow_of(const Mark& mark, const Session& session, uint64_t now_ns);
   // Whether the packet is no duplicate.
@@ -78,6 +79,7 @@ class FlowCounts {
   std::deque<Session> sessions_;  // the one heard of last is the last
   uint64_t lost_before_ = 0;      // in sessions that are forgotten
   uint32_t in_progress_ = 0;
+  bool forgot_ = false;  // a flow in progress, for want of room
   SinkCounts counts_;
   Histogram latency_;
   struct Worst {

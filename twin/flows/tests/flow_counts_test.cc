@@ -118,5 +118,32 @@ TEST(FlowCounts, ForgetTheOldestFlowsAndSessionsAndKeepTheirCounts) {
   EXPECT_EQ(flows.lost(), 0U);
 }
 
+TEST(FlowCounts, DoNotCountAsLostWhatCameBeforeAFlowWasForgotten) {
+  FlowCounts flows(10);
+  uint64_t at_ns = 0, sequence = 0;
+  for (uint32_t number = 0; number < 3; ++number)
+    for (uint32_t flow = 0; flow < 20; ++flow) {
+      at_ns += 2'000 * kMs;
+      flows.take({1, flow, number, number == 2, sequence++, at_ns}, at_ns, 100);
+    }
+  EXPECT_EQ(flows.lost(), 0U);
+  EXPECT_EQ(flows.counts().with_loss, 0U);
+  EXPECT_EQ(flows.counts().started, 20U);
+  EXPECT_EQ(flows.counts().ended, 20U);
+}
+
+TEST(FlowCounts, MissNothingWhereLateDuplicatesMakeUpForMoreThanWasLost) {
+  FlowCounts flows;
+  for (uint64_t i = 0; i < 100; ++i) flows.take({1, 7, static_cast<uint32_t>(i), false, i, i * kMs}, i * kMs, 100);
+  // Not among the latest 64, so not known.
+  for (uint32_t i = 0; i < 5; ++i) flows.take({1, 7, i, false, i, i * kMs}, 200 * kMs, 100);
+  EXPECT_EQ(flows.lost(), 0U);
+  FlowCounts many;
+  for (uint32_t session = 0; session < 70; ++session)
+    for (const uint32_t number : {0U, 70U, 0U, 1U, 2U, 70U})
+      many.take({session, 7, number, false, number, kMs}, 300 * kMs, 100);
+  EXPECT_EQ(many.lost(), 70 * 66U);
+}
+
 }  // namespace
 }  // namespace orrery::flows

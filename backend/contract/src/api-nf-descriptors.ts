@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Name } from './common.js';
+import { LearnAnswer, LearnRequest } from './learnt-profile.js';
 import { pageOf } from './lifecycle.js';
 import { CataloguedNf, NfDescriptor } from './nf-descriptor.js';
 import { defineRoutes } from './route-definition.js';
@@ -69,5 +70,27 @@ export const NF_DESCRIPTOR_ROUTES = defineRoutes({
     status: 204,
     problems: [404, 409],
     etag: true,
+  },
+  learnNfDescriptor: {
+    method: 'POST',
+    path: '/nf-descriptors/{id}/learn',
+    tag: 'catalogue',
+    summary: 'Have plans reckon with what running instances measure of an NF; refused where too little is measured',
+    role: 'admin',
+    params: byName,
+    body: LearnRequest,
+    status: 200,
+    response: LearnAnswer,
+    problems: [404, 409],
+  },
+  forgetNfDescriptor: {
+    method: 'DELETE',
+    path: '/nf-descriptors/{id}/learn',
+    tag: 'catalogue',
+    summary: 'Have plans reckon with the declared profiles of an NF again',
+    role: 'admin',
+    params: byName,
+    status: 204,
+    problems: [404],
   },
 });

@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { Bytes, DelayUs, Name, SlotResources, TimestampMs } from './common.js';
+import { Name, SlotResources, TimestampMs } from './common.js';
 import { ContainerImage } from './container-image.js';
+import { CostProfile } from './cost-profile.js';
 import { AcceleratedMode } from './element-manager.js';
 import { FlowKey } from './filter.js';
 import { SwitchAction } from './infrastructure.js';
+import { LearntProfile } from './learnt-profile.js';
 import { LegacyProgram } from './legacy-program.js';
 
 /** Packet fields that an NF may read or change, for dependency analysis (HydraNF 6). */
@@ -38,21 +40,6 @@ export const DerivedAttribute = z.strictObject({
     .max(255),
 });
 export type DerivedAttribute = z.infer<typeof DerivedAttribute>;
-
-/** Cost of one packet; rates follow from the cycles and the server's clock. */
-export const CostProfile = z.strictObject({
-  cycles_per_packet: z.number().min(0.001).max(1e9),
-  cycles_per_byte: z.number().min(0).max(1e6).default(0),
-  base_latency_us: DelayUs,
-  memory_bytes: Bytes,
-  scales_with: z
-    .strictObject({ field: z.string().min(1).max(40), of: z.number().min(0.001).max(1e9) })
-    .optional()
-    .describe(
-      'number in the configuration that the cycles are proportional to; those given are with the value `of`. Absent: none',
-    ),
-});
-export type CostProfile = z.infer<typeof CostProfile>;
 
 /** Traffic that an NF does not process. */
 export const UnsupportedTraffic = z.strictObject({
@@ -192,5 +179,10 @@ export const CataloguedNf = NfDescriptor.extend({
     .strictObject({ by: z.string(), revision: z.int().min(1), updated_ms: TimestampMs })
     .optional()
     .describe('of a legacy NF that a user described; absent: it came with Orrery and cannot be changed'),
+  learnt: z
+    .array(LearntProfile)
+    .max(3)
+    .optional()
+    .describe('profiles that replace the declared ones of implementations; absent: none'),
 });
 export type CataloguedNf = z.infer<typeof CataloguedNf>;

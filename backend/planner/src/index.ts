@@ -139,4 +139,5 @@ export {
   type UpkeepRules,
 } from './upkeep/decide.js';
 export { driftsOf, hasDrifted, type NfDrift } from './upkeep/drift.js';
+export { costFactor, learntFrom, timesFactor } from './upkeep/learn.js';
 export type { MeasuredLoad } from './upkeep/measured-graph.js';

@@ -31,6 +31,8 @@ export const KEYS = {
   infrastructure: `${project}:infrastructure`,
   /** durable collection of legacy NFs that users described (nf-descriptors/stored.ts). */
   nfDescriptors: `${project}:nf-descriptors`,
+  /** durable collection, by NF: profiles learnt from measurements (nf-descriptors/learnt.ts). */
+  learntProfiles: `${project}:learnt-profiles`,
   /** durable collection of P4 programs that users uploaded, and of what switches hold for them (p4-programs/stored.ts). */
   p4Programs: `${project}:p4-programs`,
   p4Entries: `${project}:p4-entries`,

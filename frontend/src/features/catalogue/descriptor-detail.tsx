@@ -1,4 +1,4 @@
-import type { CataloguedNf } from '@orrery/contract';
+import type { CataloguedNf, LearntProfile } from '@orrery/contract';
 import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { resourcesText } from '../../shared/format/resources.js';
@@ -11,7 +11,7 @@ import { ImageDetail } from './image-detail.js';
 import { Tags } from './tags.js';
 
 export function DescriptorDetail({ descriptor }: { readonly descriptor: CataloguedNf }) {
-  const { actions, attributes, state, affinity, scaling, implementations, written } = descriptor;
+  const { actions, attributes, state, affinity, scaling, implementations, written, learnt } = descriptor;
   const program = implementations.find((it) => it.program)?.program;
   const image = implementations.find((it) => it.image)?.image;
   return (
@@ -88,6 +88,7 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: Catalogu
               ...(kind === 'board'
                 ? ([['Slot resources needed', resourcesText(resources) || 'not specified']] as const)
                 : []),
+              ...(kind === 'board' ? [] : [['Cost', costText(learnt?.find((it) => it.driver === driver))] as const]),
               ['Cycles per packet', countText(cost.cycles_per_packet)],
               ['Cycles per byte', cost.cycles_per_byte],
               ...(source ? [['Measured by', source] as const] : []),
@@ -106,4 +107,10 @@ export function DescriptorDetail({ descriptor }: { readonly descriptor: Catalogu
       </DetailSection>
     </>
   );
+}
+
+function costText(learnt: LearntProfile | undefined): string {
+  if (!learnt) return 'declared';
+  const { learnt_ms, servers, origin } = learnt;
+  return `learnt on ${dateTimeText(learnt_ms)} at ${servers.join(', ')}${origin === 'twin' ? ' (emulated)' : ''}`;
 }

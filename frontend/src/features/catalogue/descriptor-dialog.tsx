@@ -90,8 +90,13 @@ export default function DescriptorDialog({ edited, onClose, onSaved }: Descripto
   );
 }
 
-function textOf({ written: _, ...descriptor }: CataloguedNf): string {
-  return descriptorToYaml(descriptor);
+/** With the profiles that it declares, not those that were learnt. */
+function textOf({ written: _, learnt = [], ...descriptor }: CataloguedNf): string {
+  const implementations = descriptor.implementations.map((it) => {
+    const declared = learnt.find(({ driver }) => driver === it.driver)?.declared;
+    return declared ? { ...it, cost: declared } : it;
+  });
+  return descriptorToYaml({ ...descriptor, implementations });
 }
 
 function send(descriptor: NfDescriptor, edited: CataloguedNf | null): Promise<CataloguedNf> {

@@ -13,6 +13,7 @@ import { useUrlParam } from '../../shared/ui/url-state.js';
 import { COLUMNS } from './columns.js';
 import { DescriptorActions } from './descriptor-actions.js';
 import { DescriptorDetail } from './descriptor-detail.js';
+import { LearnActions } from './learn-actions.js';
 
 const DescriptorDialog = lazy(() => import('./descriptor-dialog.js'));
 
@@ -42,6 +43,7 @@ export function Component() {
                 onDeleted={() => select(null)}
               />
             )}
+            {may && <LearnActions descriptor={selected} />}
             <DescriptorDetail descriptor={selected} />
           </DetailPanel>
         )

@@ -1,16 +1,20 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
-import { API_PREFIX, type CataloguedNf, type RouteInput, type SessionInfo } from '@orrery/contract';
+import { API_PREFIX, type CataloguedNf, type LearnAnswer, type RouteInput, type SessionInfo } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import type { Precondition } from '../../platform/precondition.js';
 import { invalid } from '../../platform/problem.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
 import { DESCRIPTORS } from '../../ports/descriptor-catalogue.js';
+import { Learner } from './learner.js';
 import { NfDescriptorsService } from './nf-descriptors.service.js';
 
 @Controller()
 class NfDescriptorsController {
-  constructor(@Inject(DESCRIPTORS) private readonly catalogue: NfDescriptorsService) {}
+  constructor(
+    @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptorsService,
+    @Inject(Learner) private readonly learner: Learner,
+  ) {}
 
   @Route('listNfDescriptors')
   list(@Input() { query }: RouteInput<'listNfDescriptors'>, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -59,6 +63,19 @@ class NfDescriptorsController {
     await this.catalogue.remove(params.id, ifMatch ?? null, caller.name);
   }
 
+  @Route('learnNfDescriptor')
+  learn(
+    @Input() { params, body }: RouteInput<'learnNfDescriptor'>,
+    @Caller() caller: SessionInfo,
+  ): Promise<LearnAnswer> {
+    return this.learner.learn(params.id, body, caller.name);
+  }
+
+  @Route('forgetNfDescriptor')
+  forget(@Input() { params }: RouteInput<'forgetNfDescriptor'>, @Caller() caller: SessionInfo): Promise<void> {
+    return this.catalogue.forget(params.id, caller.name);
+  }
+
   private tagged(id: string, reply: FastifyReply): CataloguedNf {
     const found = this.catalogue.get(id);
     reply.header('etag', etagOf(found.written?.revision ?? 0));
@@ -69,7 +86,7 @@ class NfDescriptorsController {
 @Global()
 @Module({
   controllers: [NfDescriptorsController],
-  providers: [{ provide: DESCRIPTORS, useClass: NfDescriptorsService }],
+  providers: [{ provide: DESCRIPTORS, useClass: NfDescriptorsService }, Learner],
   exports: [DESCRIPTORS],
 })
 export class NfDescriptorsModule {}

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import type { CataloguedNf, FieldError, NfDescriptor } from '@orrery/contract';
+import type { CataloguedNf, EventDraft, FieldError, LearntProfile, NfDescriptor } from '@orrery/contract';
 import { CONFIG, type Config } from '../../platform/config.js';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
@@ -14,6 +14,7 @@ import type { DescriptorCatalogue, NfUse } from '../../ports/descriptor-catalogu
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { type LoadedCatalogue, loadCatalogue } from './catalogue.js';
 import { isNewer, legacyNfErrors } from './check.js';
+import { LEARNT_PROFILES, type StoredProfiles, withLearnt } from './learnt.js';
 import { STORED_DESCRIPTORS, type StoredDescriptor } from './stored.js';
 
 /** Many times what any check of a description needs, to keep the event loop free. */
@@ -21,7 +22,7 @@ const CHECK_MS = 500;
 const REVISION_DIGITS = 16;
 type What = 'created' | 'changed' | 'deleted';
 
-/** NFs that came with Orrery, and legacy NFs that users described. */
+/** NFs that came with Orrery, and legacy NFs that users described, with the profiles that were learnt. */
 @Injectable()
 export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
   private loaded: LoadedCatalogue = { descriptors: [], problems: [] };
@@ -29,6 +30,8 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
   private readonly revisions = new WeakMap<NfDescriptor, string>();
   private useOf: (nf: string) => NfUse = () => ({ deployed: [], drafted: [] });
   private readonly written: DurableCollection<StoredDescriptor>;
+  private readonly learnt: DurableCollection<StoredProfiles>;
+  private declaredNow: readonly NfDescriptor[] | null = null;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -38,15 +41,15 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
     @Inject(EVENT_LOG) private readonly events: EventLog,
   ) {
     this.written = collections.open(STORED_DESCRIPTORS);
-    this.written.onChange(() => {
-      this.known = null;
-    });
+    this.learnt = collections.open(LEARNT_PROFILES);
+    for (const collection of [this.written, this.learnt]) collection.onChange(() => this.renew());
   }
 
   async onModuleInit(): Promise<void> {
     this.loaded = await loadCatalogue(this.config.catalogue);
     await this.written.load();
-    this.known = null;
+    await this.learnt.load();
+    this.renew();
     for (const problem of this.loaded.problems) this.log.warn({ problem }, 'a descriptor was skipped');
     this.probes.onHealth(() => [
       {
@@ -58,8 +61,51 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
   }
 
   all(): readonly NfDescriptor[] {
-    this.known ??= [...this.loaded.descriptors, ...this.ofUsers().map(({ descriptor }) => descriptor)].sort(byId);
+    this.known ??= this.declared().map((descriptor) => {
+      const profiles = this.learntOf(descriptor);
+      return profiles.length > 0 ? withLearnt(descriptor, profiles) : descriptor;
+    });
     return this.known;
+  }
+
+  /** With the profiles that they declare. */
+  private declared(): readonly NfDescriptor[] {
+    this.declaredNow ??= [...this.loaded.descriptors, ...this.ofUsers().map(({ descriptor }) => descriptor)].sort(byId);
+    return this.declaredNow;
+  }
+
+  /** As it is declared, without what was learnt. Throws 404. */
+  declaredBy(id: string): NfDescriptor {
+    const declared = this.declared().find((descriptor) => descriptor.id === id);
+    if (!declared) throw notFound('NF descriptor', id);
+    return declared;
+  }
+
+  /** Plans reckon with the profile from now on. Throws 404. */
+  learn(id: string, profile: LearntProfile): Promise<void> {
+    return this.collections.commit((batch) => {
+      const declared = this.declaredBy(id);
+      const others = this.learntOf(declared).filter(({ driver }) => driver !== profile.driver);
+      const profiles = [...others, profile];
+      batch.put(this.learnt, { nf: id, declared_revision: this.revisionFor(declared), profiles });
+      const { driver, factor, by } = profile;
+      this.append(batch, {
+        type: 'nf-descriptor.learnt',
+        subject: id,
+        message: `Plans reckon with ${factor.toFixed(2)} times the declared cycles of ${declared.title} (${driver})`,
+        actor: by,
+        data: { driver, factor },
+      });
+    });
+  }
+
+  /** Plans reckon with what is declared again. Throws 404 if nothing was learnt. */
+  forget(id: string, by: string): Promise<void> {
+    return this.collections.commit((batch) => {
+      batch.remove(this.learnt, this.learnt.get(id).nf);
+      const message = `Plans reckon with the declared profiles of ${id}`;
+      this.append(batch, { type: 'nf-descriptor.forgotten', subject: id, message, actor: by, data: {} });
+    });
   }
 
   find(id: string): NfDescriptor | undefined {
@@ -73,9 +119,7 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
   revisionOf(id: string): string | null {
     const descriptor = this.find(id);
     if (!descriptor) return null;
-    const revision = this.revisions.get(descriptor) ?? sha256(JSON.stringify(descriptor)).slice(0, REVISION_DIGITS);
-    this.revisions.set(descriptor, revision);
-    return revision;
+    return this.revisionFor(descriptor);
   }
 
   askUse(useOf: (nf: string) => NfUse): void {
@@ -129,6 +173,22 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
     });
   }
 
+  private revisionFor(descriptor: NfDescriptor): string {
+    const revision = this.revisions.get(descriptor) ?? sha256(JSON.stringify(descriptor)).slice(0, REVISION_DIGITS);
+    this.revisions.set(descriptor, revision);
+    return revision;
+  }
+
+  private renew(): void {
+    this.known = null;
+    this.declaredNow = null;
+  }
+
+  private learntOf(declared: NfDescriptor): readonly LearntProfile[] {
+    const stored = this.learnt.find(declared.id);
+    return stored && stored.declared_revision === this.revisionFor(declared) ? stored.profiles : [];
+  }
+
   /** Those whose names do not belong to an NF of Orrery: a later release may bring one. */
   private ofUsers(): StoredDescriptor[] {
     const own = new Set(this.loaded.descriptors.map(({ id }) => id));
@@ -142,10 +202,12 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
   }
 
   private described(descriptor: NfDescriptor): CataloguedNf {
+    const profiles = this.learntOf(this.declaredBy(descriptor.id));
+    const learnt = profiles.length > 0 ? { learnt: [...profiles] } : {};
     const stored = this.ofUsers().find((it) => it.descriptor.id === descriptor.id);
-    if (!stored) return descriptor;
+    if (!stored) return { ...descriptor, ...learnt };
     const { by, updated_ms } = stored;
-    return { ...descriptor, written: { by, updated_ms, revision: this.written.revisionOf(descriptor.id) } };
+    return { ...descriptor, ...learnt, written: { by, updated_ms, revision: this.written.revisionOf(descriptor.id) } };
   }
 
   private write(batch: Batch, descriptor: NfDescriptor, ifMatch: string | null, what: What, by: string): void {
@@ -156,15 +218,17 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
   }
 
   private tell(batch: Batch, { id, title, version }: NfDescriptor, what: What, by: string): void {
-    batch.also((transaction) =>
-      this.events.appendIn(transaction, {
-        type: `nf-descriptor.${what}`,
-        subject: id,
-        message: `The legacy NF ${title} (${version}) was ${what}`,
-        actor: by,
-        data: { version },
-      }),
-    );
+    this.append(batch, {
+      type: `nf-descriptor.${what}`,
+      subject: id,
+      message: `The legacy NF ${title} (${version}) was ${what}`,
+      actor: by,
+      data: { version },
+    });
+  }
+
+  private append(batch: Batch, event: EventDraft): void {
+    batch.also((transaction) => this.events.appendIn(transaction, event));
   }
 }
 

@@ -158,7 +158,6 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     this.drifts = driftsOf(plan, loads, hz);
     if (loads.length === 0) {
       this.forget('Nothing is measured of what runs.');
-      await this.records.propose(null);
       return null;
     }
     const { servers, boards, lost_servers } = this.exclusions;

@@ -9,6 +9,7 @@ import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { loopColumns } from './columns.js';
+import { UpkeepPolicyButton } from './upkeep-policy.js';
 
 export function Component() {
   const query = useLoops();
@@ -19,7 +20,10 @@ export function Component() {
   const columns = useMemo(() => loopColumns(now, mayPause, titleOf), [now, mayPause, titleOf]);
   return (
     <>
-      <PageHeader description="What the server decides automatically, why, and when it checks again." />
+      <PageHeader
+        description="What the server decides automatically, why, and when it checks again."
+        actions={mayPause && <UpkeepPolicyButton />}
+      />
       <PageBody>
         <Panel>
           <DataTable

@@ -1,0 +1,85 @@
+import { Button } from '@mantine/core';
+import { type UpkeepPolicy, UpkeepPolicyRequest } from '@orrery/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../shared/api/client.js';
+import type { FormField } from '../../shared/form/field-model.js';
+import { SchemaFields } from '../../shared/form/schema-fields.js';
+import { useSchemaForm } from '../../shared/form/use-schema-form.js';
+import { wordedFields } from '../../shared/form/worded-fields.js';
+import { FormDialog } from '../../shared/ui/form-dialog.js';
+import { FormTrouble } from '../../shared/ui/form-trouble.js';
+import { notifyDone } from '../../shared/ui/notify.js';
+
+/** Labels of the fields; limits and defaults come from the contract. */
+const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> = {
+  enabled: { title: 'Enabled', description: 'Otherwise nothing is compared.' },
+  mode: {
+    title: 'A better placement',
+    description: 'never: only drift is told. ask: it is advised on Overview. auto: it is applied, too.',
+  },
+  min_gain_percent: { title: 'Least gain (% of the traffic between servers)', description: '' },
+  min_gain_bps: { title: 'Least gain (bit/s)', description: '' },
+  hold_s: { title: 'Better for at least (s)', description: '' },
+  look_s: { title: 'Time between two looks (s)', description: '' },
+  max_moved: { title: 'Most instances moved at once', description: '' },
+  max_changes: { title: 'Most changes an hour', description: '' },
+};
+const FIELDS = wordedFields(UpkeepPolicyRequest.omit({ quiet_hours: true }), TEXTS);
+const fieldsOf = () => FIELDS;
+
+/** Opens the policy of upkeep. */
+export function UpkeepPolicyButton() {
+  const [isOpen, setOpen] = useState(false);
+  const { data: policy, error } = useQuery({
+    queryKey: ['upkeep-policy'],
+    queryFn: ({ signal }) => call('getUpkeepPolicy', {}, { signal }),
+    enabled: isOpen,
+    staleTime: 0,
+    gcTime: 0,
+  });
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen(true)}>
+        Upkeep policy…
+      </Button>
+      {isOpen && error && <span role="alert">{error.message}</span>}
+      {isOpen && policy && <PolicyDialog policy={policy} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function PolicyDialog({ policy, onClose }: { readonly policy: UpkeepPolicy; readonly onClose: () => void }) {
+  const queries = useQueryClient();
+  /** Quiet hours stay as they are. */
+  const [{ revision, quiet_hours, ...initial }] = useState(policy);
+  const form = useSchemaForm({
+    fieldsOf,
+    initial,
+    send: (values) => {
+      const body = { ...values, quiet_hours } as UpkeepPolicyRequest;
+      return call('putUpkeepPolicy', { body }, { ifMatch: `"${revision}"` });
+    },
+    onSent: () => {
+      void queries.invalidateQueries({ queryKey: ['upkeep-policy'] });
+      notifyDone('The policy was changed.');
+      onClose();
+    },
+  });
+  return (
+    <FormDialog
+      size={560}
+      title="Upkeep of placements"
+      onClose={onClose}
+      onSubmit={form.submit}
+      trouble={<FormTrouble error={form.error} shown={form.shown} />}
+      action={
+        <Button type="submit" loading={form.isPending}>
+          Save
+        </Button>
+      }
+    >
+      <SchemaFields {...form.bound} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,80 @@
+import { MantineProvider } from '@mantine/core';
+import type { PlacementAdvice } from '@orrery/contract';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { afterEach, expect, it, vi } from 'vitest';
+import { sessionStore } from '../../shared/api/session.js';
+import { BetterPlacement } from './placement-advice.js';
+
+const ADVICE: PlacementAdvice = {
+  state: 'advise',
+  why: '31 % less traffic between servers',
+  revision: 7,
+  compared_ms: 1,
+  drift: [],
+  drift_omitted: 0,
+  gain: { cross_traffic_bps: 3.1e9, cross_traffic_percent: 31, cores: 0, overloaded_cores: 0, objectives: 0 },
+  disruption: {
+    moved: ['a', 'b'].map((nf) => ({ instance: `web.${nf}.0`, from: 'server-1', to: 'server-2' })),
+    flows: 12,
+    states_moved: 2,
+    states_lost: 0,
+    seconds: 4,
+  },
+  plan_id: 'pn-1',
+  operation_id: null,
+  refusal: null,
+  dismissed_until_ms: null,
+};
+
+let advice: PlacementAdvice | Error;
+vi.mock('../../shared/api/client.js', async (original) => ({
+  ...(await original<typeof import('../../shared/api/client.js')>()),
+  call: vi.fn(async () => {
+    if (advice instanceof Error) throw advice;
+    return advice;
+  }),
+}));
+const { call } = await import('../../shared/api/client.js');
+afterEach(() => vi.mocked(call).mockClear());
+
+function show(given: typeof advice, role: 'operator' | 'viewer' = 'operator') {
+  advice = given;
+  sessionStore.setState({ session: { token: 't', name: 'a', role, expires_ms: Number.MAX_SAFE_INTEGER } });
+  return render(
+    <MantineProvider env="test">
+      <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+        <BetterPlacement />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+}
+
+it('tells what is saved and moved, and applies or dismisses the advice that was read', async () => {
+  show(ADVICE);
+  expect(await screen.findByText(/saves 3\.10.Gbit\/s between servers, and moves 2 NFs/)).toBeTruthy();
+  expect(screen.getByText(/12 flows are in progress there\. The last moves took 4\.00.s/)).toBeTruthy();
+  fireEvent.click(screen.getByText('Apply…'));
+  expect(await screen.findByText(/web\.a\.0 moves from server-1 to server-2/)).toBeTruthy();
+  fireEvent.click(screen.getByText('Apply'));
+  await waitFor(() => expect(call).toHaveBeenCalledWith('applyPlacementAdvice', { body: {} }, { ifMatch: '"7"' }));
+  fireEvent.click(screen.getByText('Dismiss for a day'));
+  await waitFor(() =>
+    expect(call).toHaveBeenCalledWith('dismissPlacementAdvice', { body: { hours: 24 } }, { ifMatch: '"7"' }),
+  );
+});
+
+it('a viewer cannot apply it, and a refusal is told', async () => {
+  show({ ...ADVICE, refusal: 'Something else was deployed.' }, 'viewer');
+  expect((await screen.findByRole('alert')).textContent).toBe('Not applied: Something else was deployed.');
+  expect(screen.queryByText('Apply…')).toBeNull();
+});
+
+it('is not there without advice, and says where that is not known', async () => {
+  const { unmount } = show({ ...ADVICE, state: 'keep', gain: null, disruption: null });
+  await waitFor(() => expect(call).toHaveBeenCalled());
+  expect(screen.queryByText('Placement')).toBeNull();
+  unmount();
+  show(new Error('the server is away'));
+  expect(await screen.findByText(/not known: the server is away/)).toBeTruthy();
+});

@@ -1,0 +1,119 @@
+import { Button, Group, Modal } from '@mantine/core';
+import type { PlacementAdvice } from '@orrery/contract';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../shared/api/client.js';
+import { usePlan } from '../../shared/api/queries.js';
+import { useMay } from '../../shared/api/session.js';
+import { quantityText } from '../../shared/format/quantity.js';
+import { Panel } from '../../shared/page/page-header.js';
+import { PlanChanges } from '../../shared/plan/plan-changes.js';
+import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { useFocusReturn } from '../../shared/ui/focus-return.js';
+import { LastKnown } from '../../shared/ui/last-known.js';
+import { notifyDone, notifyError } from '../../shared/ui/notify.js';
+
+/** A better placement, where one is advised or being applied. */
+export function BetterPlacement() {
+  const { data: advice, error } = useQuery({
+    queryKey: ['placement-advice'],
+    queryFn: ({ signal }) => call('getPlacementAdvice', {}, { signal }),
+    refetchInterval: 10_000,
+  });
+  if (error && !advice) return <Panel title="Placement">Whether another is better is not known: {error.message}</Panel>;
+  if (!advice?.gain || !advice.disruption) return null;
+  return (
+    <Panel title="Placement">
+      <p>
+        <LastKnown>{sentence(advice)}</LastKnown>
+      </p>
+      {advice.refusal && <p role="alert">Not applied: {advice.refusal}</p>}
+      <p className="muted">
+        {advice.why.replace(/\.?$/, '.')} {costText(advice)}
+      </p>
+      {advice.state === 'advise' && <AdviceActions advice={advice} />}
+    </Panel>
+  );
+}
+
+function sentence({ state, gain, disruption }: PlacementAdvice): string {
+  const saves = gainText(gain!);
+  const { length } = disruption!.moved;
+  const moves = `${length} ${length === 1 ? 'NF' : 'NFs'}`;
+  return state === 'applying'
+    ? `A better placement is being applied: it ${saves} and moves ${moves}.`
+    : `A better placement exists: it ${saves}, and moves ${moves}.`;
+}
+
+/** What counts most of a gain. */
+function gainText({ objectives, overloaded_cores, cross_traffic_bps }: NonNullable<PlacementAdvice['gain']>): string {
+  if (objectives > 0) return objectives === 1 ? 'meets an objective again' : `meets ${objectives} objectives again`;
+  if (overloaded_cores > 0) return `relieves ${overloaded_cores} ${overloaded_cores === 1 ? 'core' : 'cores'}`;
+  return `saves ${quantityText('bps', cross_traffic_bps)} between servers`;
+}
+
+function costText({ disruption }: PlacementAdvice): string {
+  const { flows, states_moved, states_lost, seconds } = disruption!;
+  return [
+    states_lost > 0
+      ? `Flow state of ${states_lost} ${states_lost === 1 ? 'NF is' : 'NFs are'} lost.`
+      : `Flow state moves with ${states_moved}.`,
+    ...(flows === null ? [] : [`${flows} flows are in progress there.`]),
+    ...(seconds === null ? [] : [`The last moves took ${quantityText('ms', 1000 * seconds)}.`]),
+  ].join(' ');
+}
+
+function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
+  const queries = useQueryClient();
+  const mayChange = useMay('operator');
+  const [isShown, setShown] = useState(false);
+  const ifMatch = `"${advice.revision}"`;
+  const onSettled = () => queries.invalidateQueries({ queryKey: ['placement-advice'] });
+  const apply = useMutation({
+    mutationFn: () => call('applyPlacementAdvice', { body: {} }, { ifMatch }),
+    onSuccess: () => notifyDone('The better placement is being applied.'),
+    onError: (error) => notifyError('The better placement is not applied', error),
+    onSettled,
+  });
+  const dismiss = useMutation({
+    mutationFn: () => call('dismissPlacementAdvice', { body: { hours: 24 } }, { ifMatch }),
+    onSuccess: () => notifyDone('Nothing is advised for a day.'),
+    onError: (error) => notifyError('The advice is not dismissed', error),
+    onSettled,
+  });
+  return (
+    <Group gap="xs">
+      <Button variant="default" onClick={() => setShown(true)}>
+        Show plan
+      </Button>
+      {mayChange && (
+        <>
+          <ConfirmButton
+            message={advice
+              .disruption!.moved.map(({ instance, from, to }) => `${instance} moves from ${from} to ${to}.`)
+              .join(' ')}
+            confirmLabel="Apply"
+            loading={apply.isPending}
+            onConfirm={() => apply.mutate()}
+          >
+            Apply…
+          </ConfirmButton>
+          <Button variant="subtle" loading={dismiss.isPending} onClick={() => dismiss.mutate()}>
+            Dismiss for a day
+          </Button>
+        </>
+      )}
+      {isShown && advice.plan_id !== null && <PlanDialog id={advice.plan_id} onClose={() => setShown(false)} />}
+    </Group>
+  );
+}
+
+function PlanDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  useFocusReturn();
+  const { data: plan, error } = usePlan(id);
+  return (
+    <Modal opened onClose={onClose} size={720} centered title="Better placement">
+      {plan ? <PlanChanges plan={plan} /> : (error?.message ?? 'Loading the plan…')}
+    </Modal>
+  );
+}

@@ -32,6 +32,7 @@ const STORED = {
   [`${SERVER}/modules/slos/alerts/causes.ts`]: 'stored events are compared with a violation in a stored history',
   [`${SERVER}/modules/slos/ledger/history-view.ts`]: 'a query for a stored history',
   [`${SERVER}/modules/system/presence.ts`]: 'how long no server ran',
+  [`${SERVER}/modules/nf-descriptors/learner.ts`]: 'a query for stored samples',
   [`${SERVER}/modules/upkeep/loads.ts`]: 'a query for stored samples',
   [`${SERVER}/modules/upkeep/records.ts`]: 'an advice is dismissed over restarts',
   [`${SERVER}/platform/control-loop/control-loop.ts`]: 'when a loop runs next, for display',

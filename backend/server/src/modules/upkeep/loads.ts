@@ -20,7 +20,7 @@ export class UpkeepLoads {
   constructor(@Inject(TELEMETRY) private readonly telemetry: Telemetry) {}
 
   /** Of all instances of the plan that were measured over the time before `nowMs`. */
-  async of({ graph }: Plan, windowMs: number, nowMs: number): Promise<MeasuredLoad[]> {
+  async measuredBefore({ graph }: Plan, windowMs: number, nowMs: number): Promise<MeasuredLoad[]> {
     const loads: MeasuredLoad[] = [];
     const since = nowMs - Math.min(windowMs, MOST_WINDOW_MS);
     for (const [index, instance] of nfInstances(graph).entries()) {

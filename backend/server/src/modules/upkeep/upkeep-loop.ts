@@ -153,7 +153,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
   /** Null: too little is measured. Nothing is searched where nothing has changed since the last search. */
   private async compare(plan: Plan, lookMs: number): Promise<PlacementComparison | null> {
     const { infrastructure, revision } = this.infrastructure.current;
-    const loads = await this.loads.of(plan, 2 * lookMs, Date.now());
+    const loads = await this.loads.measuredBefore(plan, 2 * lookMs, Date.now());
     const hz = new Map(infrastructure.servers.map(({ id, ghz }) => [id, ghz * 1e9]));
     this.drifts = driftsOf(plan, loads, hz);
     if (loads.length === 0) {

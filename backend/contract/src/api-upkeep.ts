@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { defineRoutes } from './route-definition.js';
 import { AdviceDismissal, PlacementAdvice, UpkeepPolicy, UpkeepPolicyRequest } from './upkeep.js';
 
@@ -42,7 +41,6 @@ export const UPKEEP_ROUTES = defineRoutes({
     summary:
       'Apply the advice that was read, by an operation; refused where it has changed or another change holds a chain',
     role: 'operator',
-    body: z.strictObject({}),
     status: 200,
     response: PlacementAdvice,
     problems: [409, 428],

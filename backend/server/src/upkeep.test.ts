@@ -79,7 +79,7 @@ it('a better placement is advised with drift, gain and disruption, and applied b
   expect(new Set(nfInstances(plan.graph).map((it) => it.server)).size).toBe(1);
 
   const apply = (headers: Record<string, string>) =>
-    server.api.request('applyPlacementAdvice', { body: '{}', headers, withoutIfMatch: true });
+    server.api.request('applyPlacementAdvice', { headers, withoutIfMatch: true });
   expect((await apply({})).status).toBe(428);
   expect((await apply({ 'if-match': '"99"' })).status).toBe(412);
   expect(await apart()).toBe(true);

@@ -57,7 +57,7 @@ it('tells what is saved and moved, and applies or dismisses the advice that was 
   fireEvent.click(screen.getByText('Apply…'));
   expect(await screen.findByText(/web\.a\.0 moves from server-1 to server-2/)).toBeTruthy();
   fireEvent.click(screen.getByText('Apply'));
-  await waitFor(() => expect(call).toHaveBeenCalledWith('applyPlacementAdvice', { body: {} }, { ifMatch: '"7"' }));
+  await waitFor(() => expect(call).toHaveBeenCalledWith('applyPlacementAdvice', {}, { ifMatch: '"7"' }));
   fireEvent.click(screen.getByText('Dismiss for a day'));
   await waitFor(() =>
     expect(call).toHaveBeenCalledWith('dismissPlacementAdvice', { body: { hours: 24 } }, { ifMatch: '"7"' }),

@@ -70,7 +70,7 @@ function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
   const ifMatch = `"${advice.revision}"`;
   const onSettled = () => queries.invalidateQueries({ queryKey: ['placement-advice'] });
   const apply = useMutation({
-    mutationFn: () => call('applyPlacementAdvice', { body: {} }, { ifMatch }),
+    mutationFn: () => call('applyPlacementAdvice', {}, { ifMatch }),
     onSuccess: () => notifyDone('The better placement is being applied.'),
     onError: (error) => notifyError('The better placement is not applied', error),
     onSettled,

@@ -45,6 +45,22 @@ const running = async () =>
 const isRefusedReturn = ({ data }: { data: { what: string } }) => data.what === 'Return what left it: not possible';
 
 describe('a server that is lost', () => {
+  it('to which another one was just to move is done without as well', async () => {
+    await start();
+    const [low, high] = [await create('l', 10), await create('h', 90)];
+    await create('m', 50);
+    const [first, second] = [(await placeOf(high))!, (await placeOf(low))!];
+    await server.agents.get(first)!.kill();
+    // The second one is away when the move to it is planned, and is lost only after that.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await server.agents.get(second)!.kill();
+    await until('the most important one runs on what is left', async () => {
+      const place = await placeOf(high);
+      const { total } = await server.api.call('listChainsNotKept');
+      return place !== null && ![first, second].includes(place) && total === 2 && (await running()).join() === high;
+    });
+  });
+
   it('is done without, told with what is lost, and gets back what left it when it is well', async () => {
     await start();
     const [a, b] = [await create('a', 50), await create('b', 50)];

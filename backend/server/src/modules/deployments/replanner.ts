@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EventDraft, Infrastructure, Plan, RequestedChange } from '@orrery/contract';
 import { planRefusal } from '@orrery/planner';
 import { ProblemError } from '../../platform/problem.js';
+import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { type Accepted, type DesiredChange, DesiredStore } from './desired-store.js';
@@ -19,6 +20,7 @@ export class Replanner {
     @Inject(DesiredStore) private readonly state: DesiredStore,
     @Inject(PLANS) private readonly plans: PlanStore,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
   ) {}
 
   /** Whether anything was stored: the operation has another plan, or it has ended. */
@@ -37,9 +39,14 @@ export class Replanner {
     return true;
   }
 
-  private isCurrent({ operation, plan }: Accepted, base: Plan | null): boolean {
+  private isCurrent({ operation: { set_aside }, plan }: Accepted, base: Plan | null): boolean {
     if (plan.base_plan !== (base?.id ?? null)) return false;
-    return operation.set_aside === null || plan.infrastructure_revision === this.infrastructure.current.revision;
+    if (set_aside === null) return true;
+    // The same plan would wait again for servers that are done without by now.
+    const known = plan.excluded?.lost_servers ?? [];
+    const lost = this.exclusions.lost_servers.filter((node) => !known.includes(node));
+    if (set_aside.waiting_for.some((node) => lost.includes(node))) return false;
+    return plan.infrastructure_revision === this.infrastructure.current.revision;
   }
 
   private fail(head: Accepted, detail: string): Promise<void> {

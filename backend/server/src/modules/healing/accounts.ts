@@ -29,6 +29,12 @@ export class Accounts {
     return this.deployer.underWay().every(({ set_aside }) => set_aside !== null) ? this.view.comingPlan : undefined;
   }
 
+  /** Whether every plan that came into force is accounted for. */
+  get isUpToDate(): boolean {
+    const plan = this.atRest;
+    return plan !== undefined && this.records.accountedPlan === (plan?.id ?? null);
+  }
+
   async update(nowMs: number): Promise<void> {
     const plan = this.atRest;
     if (plan === undefined) return;

@@ -80,7 +80,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     await run.step(this.accounts.update(Date.now()));
     await run.step(this.sweep());
     await run.step(this.settle(run, nowMs));
-    await run.step(this.redeployment.settle(nowMs));
+    await run.step(this.redeployment.settle(nowMs, this.accounts.isUpToDate));
     if (!this.isJudging(nowMs)) {
       this.wellbeing.reset();
       return this.records.out().length > 0 ? { again: LOOK_MS } : undefined;
@@ -110,13 +110,15 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Tells how the changes that were asked for ended. */
   private async settle({ decide }: LoopRun, nowMs: number): Promise<void> {
+    const failed = new Set<string>();
     for (const part of this.records.out()) {
       const operation = part.operation_id === null ? undefined : this.deployer.operation(part.operation_id);
       if (!operation || !isOver(operation)) continue;
       const { id, state, cancelled_by } = operation;
       const isCancelled = cancelled_by !== null && part.lost === null;
       if (isDone(operation)) this.retries.clear(keyOf(part));
-      else this.retries.later(keyOf(part), nowMs);
+      else if (!failed.has(keyOf(part))) this.retries.later(keyOf(part), nowMs);
+      if (!isDone(operation)) failed.add(keyOf(part));
       await this.records.commit((draft) => {
         draft.change(part.id, (now) => {
           if (now?.operation_id !== id) return now;

@@ -49,12 +49,12 @@ export class Redeployment {
     this.retries.clear('');
   }
 
-  /** Operations that came to nothing are forgotten; those that came about are accounted for with their plans. */
-  async settle(nowMs: number): Promise<void> {
-    for (const { operation_id } of this.records.notKept()) {
-      const operation = operation_id === null ? undefined : this.deployer.operation(operation_id);
-      if (!operation || !isOver(operation) || isDone(operation)) continue;
-      await this.forget(operation.id);
+  /** Operations that are over are forgotten. Once plans are accounted for, a chain that is still not kept was left out again. */
+  async settle(nowMs: number, isAccounted: boolean): Promise<void> {
+    for (const id of new Set(this.records.notKept().flatMap(({ operation_id }) => operation_id ?? []))) {
+      const operation = this.deployer.operation(id);
+      if (!operation || !isOver(operation) || (isDone(operation) && !isAccounted)) continue;
+      await this.forget(id);
       this.retries.later('', nowMs);
     }
   }

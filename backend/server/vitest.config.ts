@@ -5,6 +5,7 @@ export default defineConfig({
   plugins: [swc.vite({ module: { type: 'es6' } })],
   test: {
     name: 'server',
+    globalSetup: 'src/testing/bundle-child.ts',
     include: ['src/**/*.test.ts'],
     testTimeout: 180_000,
     hookTimeout: 180_000,

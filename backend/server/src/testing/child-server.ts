@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { CHILD } from './bundle-child.js';
 import type { Scratch, TestOptions } from './server.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-const KILL_PRELOAD = new URL('./kill-preload.mjs', import.meta.url).href;
 
 /** Where a server ends itself with SIGKILL: before its n-th step (`kill-preload.mjs`) from now on, or right after it. */
 export interface KillStep {
@@ -25,8 +25,7 @@ export class ChildServer {
   /** Does not wait until it is ready. */
   static begin(scratch: Scratch, options: TestOptions = {}): ChildServer {
     const env = { ...process.env, ...scratch.env(options) };
-    const args = ['--import', KILL_PRELOAD, MAIN];
-    return new ChildServer(spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] }));
+    return new ChildServer(spawn(process.execPath, [CHILD], { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] }));
   }
 
   static async start(scratch: Scratch, options: TestOptions = {}): Promise<ChildServer> {

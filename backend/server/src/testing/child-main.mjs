@@ -1,0 +1,3 @@
+// The built server with the steps at which tests kill it.
+import './kill-preload.mjs';
+import '../../dist/main.js';

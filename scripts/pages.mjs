@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { SetupError } from './setup/progress.mjs';
 
 const DOCS = '/api/docs';
-const DEBIAN_CHROMIUM = '/usr/bin/chromium';
+const DEBIAN_CHROMIUM = '/usr/bin/chromium-headless-shell';
 const PAGE_MS = 20_000;
 
 /**
@@ -13,7 +13,7 @@ export function browserProgram(program = process.env.ORRERY_CHROMIUM ?? DEBIAN_C
     accessSync(program, constants.X_OK);
   } catch (error) {
     throw new SetupError(
-      `No browser to open the pages with: ${program} cannot be run (${error.code}). Install Debian's package chromium, or set ORRERY_CHROMIUM to the path of a Chromium.`,
+      `No browser to open the pages with: ${program} cannot be run (${error.code}). Install Debian's package chromium-headless-shell, or set ORRERY_CHROMIUM to the path of a Chromium.`,
     );
   }
   return program;

@@ -5,7 +5,7 @@ import { packagesIn } from './setup/debian.mjs';
 import { needsOf } from './setup/main.mjs';
 
 test('the browser is installed for what opens the pages, and only for that', () => {
-  const installs = (...needs) => packagesIn(needsOf(...needs).groups).includes('chromium');
+  const installs = (...needs) => packagesIn(needsOf(...needs).groups).includes('chromium-headless-shell');
   for (const purpose of ['demo', 'planning']) {
     assert.equal(installs(purpose), false, purpose);
     assert.equal(installs(purpose, { browser: true }), true, purpose);

@@ -7,7 +7,8 @@ export default defineConfig({
   fullyParallel: false,
   forbidOnly: true,
   timeout: 240_000,
-  expect: { timeout: 15_000 },
+  // Finds what never comes: the stages beside it use the same cores.
+  expect: { timeout: 45_000 },
   globalSetup: './support/stack-setup.ts',
   reporter: [['list']],
   use: {

@@ -9,6 +9,7 @@ import {
 import { LeaseBookService } from '../modules/leases/lease-book.service.js';
 import { LendingGroups } from '../modules/lending/groups.js';
 import { LendingLedgers } from '../modules/lending/ledger.js';
+import { LendingRights } from '../modules/lending/lenders.js';
 import { LendingLoop } from '../modules/lending/lending-loop.js';
 import { LendingView } from '../modules/lending/lending-view.js';
 import { LendingMembers } from '../modules/lending/members.js';
@@ -148,6 +149,7 @@ export class LendingBench {
   readonly view: LendingView;
   readonly ledgers: LendingLedgers;
   readonly leases: LeaseBookService;
+  readonly rights: LendingRights;
   readonly loops: ControlLoops;
   private readonly clock = new FakeClock();
   private readonly loop: LendingLoop;
@@ -166,6 +168,7 @@ export class LendingBench {
     this.leases = new LeaseBookService(collections);
     this.groups = new LendingGroups(collections, eventLog);
     this.ledgers = new LendingLedgers(collections, this.leases, eventLog);
+    this.rights = new LendingRights(this.groups, this.ledgers, this.leases);
     const view = {} as DeploymentView;
     Object.defineProperty(view, 'plan', { get: () => planOf(agents) });
     const fleet = {

@@ -1,4 +1,4 @@
-import type { Ledger, StoredLoan } from './ledger.js';
+import type { Holding, Ledger, StoredLoan } from './ledger.js';
 import { Since } from './since.js';
 
 const RETRY_MS = 1000;
@@ -16,9 +16,9 @@ export class Desk {
   tickMs: number | null = null;
   /** When times were last stored. */
   storedMs = Number.NEGATIVE_INFINITY;
-  /** Accelerated without a loan, or in software with one; by VNF. */
+  /** Accelerated without a loan, by VNF; in software with one, by loan. */
   readonly contradicted = new Since();
-  /** Planned and not run, by VNF. */
+  /** Not run by the server of the accelerator, by loan, also of what was lent. */
   readonly stopped = new Since();
   /** Servers without a connection, by accelerator. */
   readonly away = new Since();
@@ -83,10 +83,20 @@ export class Desk {
     return (this.failures.get(vnf)?.untilMs ?? nowMs) <= nowMs;
   }
 
-  keepOnly(vnfs: ReadonlySet<string>, accelerators: ReadonlySet<string>): void {
-    this.contradicted.keepOnly(vnfs);
-    this.stopped.keepOnly(vnfs);
-    this.away.keepOnly(accelerators);
+  /** Forgets all but these members, and who has or may have something. */
+  keepOnly(members: readonly string[]): void {
+    const { loans, owed } = this.ledger;
+    const holdings = [...loans, ...owed];
+    const names = holdings.map(nameOf);
+    this.contradicted.keepOnly(new Set([...members, ...names]));
+    this.stopped.keepOnly(new Set(names));
+    this.away.keepOnly(new Set(loans.map(({ accelerator }) => accelerator)));
+    const vnfs = new Set([...members, ...holdings.map(({ vnf }) => vnf)]);
     for (const id of this.failures.keys()) if (!vnfs.has(id)) this.failures.delete(id);
   }
+}
+
+/** Of an accelerator with one VNF. */
+export function nameOf({ accelerator, vnf }: Holding): string {
+  return `${accelerator} ${vnf}`;
 }

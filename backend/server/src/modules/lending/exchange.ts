@@ -3,7 +3,14 @@ import { granted, released } from '@orrery/planner';
 import type { Decision } from '../../platform/control-loop/definition.js';
 import { newId } from '../../platform/ids.js';
 import type { Desk } from './desk.js';
-import { type Ledger, type LedgerChange, type LendingLedgers, type StoredLoan, stateOf } from './ledger.js';
+import {
+  type Holding,
+  type Ledger,
+  type LedgerChange,
+  type LendingLedgers,
+  type StoredLoan,
+  stateOf,
+} from './ledger.js';
 import type { LendingMembers } from './members.js';
 
 /** A release that took longer is no longer followed by what was decided before it: it is decided anew. */
@@ -56,12 +63,26 @@ export class Exchange {
     else if (await this.called(accelerator, vnf, false)) await this.drop(accelerator);
   }
 
-  /** The holder runs no more, or cannot be reached and is not waited for: it is asked for nothing. */
+  /** The holder runs no more, or cannot be reached and is not waited for: then it is asked as soon as it can be. */
   async end(accelerator: string, why: 'gone' | 'away'): Promise<void> {
     const { state } = this.desk.loanOf(accelerator)!;
-    if (state === 'granting') return this.drop(accelerator);
     this.desk.ledger = this.with(accelerator, { state: 'releasing', why });
+    if (state === 'granting') return this.drop(accelerator);
     await this.giveUp(accelerator, null);
+  }
+
+  /** One that was not waited for can be reached again. */
+  async takeBack(holding: Holding): Promise<void> {
+    const { accelerator, vnf } = holding;
+    if (!(await this.called(accelerator, vnf, false))) return;
+    this.desk.succeeded(vnf);
+    await this.settleOwed(holding);
+  }
+
+  /** One that was not waited for has nothing. */
+  settleOwed({ accelerator }: Holding): Promise<void> {
+    const { ledger } = this.desk;
+    return this.write({ ledger: { ...ledger, owed: ledger.owed.filter((each) => each.accelerator !== accelerator) } });
   }
 
   /** What uses an accelerator that nobody lent it. */
@@ -191,10 +212,14 @@ function withGrant(ledger: Ledger, accelerator: string, { vnf, why }: Grant): Le
   return { ...ledger, accounts: { ...accounts }, turns, loans: [...ledger.loans, loan] };
 }
 
+/** Whoever is not waited for while it cannot be reached may still use it. */
 function without(ledger: Ledger, accelerator: string): Ledger {
   const { loans } = released(
     stateOf(ledger, () => true),
     accelerator,
   );
-  return { ...ledger, loans: ledger.loans.filter((each) => loans.some((it) => it.accelerator === each.accelerator)) };
+  const isLeft = ({ accelerator: name }: StoredLoan) => loans.some((it) => it.accelerator === name);
+  const unreached = ledger.loans.filter((loan) => !isLeft(loan) && loan.why === 'away');
+  const owed = [...ledger.owed, ...unreached.map(({ vnf }) => ({ accelerator, vnf }))];
+  return { ...ledger, loans: ledger.loans.filter(isLeft), owed };
 }

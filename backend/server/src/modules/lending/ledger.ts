@@ -27,6 +27,10 @@ const StoredLoan = z.strictObject({
 });
 export type StoredLoan = z.infer<typeof StoredLoan>;
 
+/** Who has, or may have, which accelerator. */
+const Holding = StoredLoan.pick({ accelerator: true, vnf: true });
+export type Holding = z.infer<typeof Holding>;
+
 const Ledger = z.strictObject({
   group_id: Id,
   accounts: z.record(
@@ -40,6 +44,8 @@ const Ledger = z.strictObject({
     }),
   ),
   loans: z.array(StoredLoan),
+  /** Who was not waited for while its server was away: it may use the accelerator until it was asked to release it. */
+  owed: z.array(Holding),
   turns: z.int().min(0),
   /** Turns that ended and are no longer kept. */
   dropped: z.int().min(0),
@@ -57,6 +63,7 @@ export const emptyLedger = (group_id: string): Ledger => ({
   group_id,
   accounts: {},
   loans: [],
+  owed: [],
   turns: 0,
   dropped: 0,
 });
@@ -99,8 +106,8 @@ export class LendingLedgers implements OnModuleInit {
       key: KEYS.lendingLedgers,
       noun: 'ledger of a lending group',
       schema: Ledger,
-      version: 2,
-      migrate: ofVersion1,
+      version: 3,
+      migrate: ofEarlier,
       idOf: ({ group_id }) => group_id,
       bound: { most: MAX_LEDGERS, policy: 'refuse' },
     });
@@ -137,6 +144,12 @@ export class LendingLedgers implements OnModuleInit {
     return this.turns.find(id);
   }
 
+  /** Who may still use an accelerator that some group has lent it and lends no longer; null: nobody. */
+  owedBy(accelerator: string): string | null {
+    const owed = this.ledgers.all().flatMap((ledger) => ledger.owed);
+    return owed.find((each) => each.accelerator === accelerator)?.vnf ?? null;
+  }
+
   /** As stored, also after a transaction without a reply. */
   async read(groupId: string): Promise<Ledger> {
     await this.collections.certain();
@@ -166,7 +179,7 @@ export class LendingLedgers implements OnModuleInit {
     });
   }
 
-  /** A group that was deleted and has lent nothing is forgotten. */
+  /** A group that was deleted, has lent nothing and is owed nothing is forgotten. */
   forget(groupId: string): Promise<void> {
     return this.collections.commit((batch) => {
       this.leases.releaseIn(batch, 'lend', groupId);
@@ -189,8 +202,8 @@ export class LendingLedgers implements OnModuleInit {
   }
 }
 
-/** Loans of version 1 named who was next, without the reason; dropped turns were not counted. */
-function ofVersion1(stored: unknown): unknown {
+/** Version 1 named who was next, without the reason, and counted no dropped turns. Up to version 2 nothing was owed. */
+function ofEarlier(stored: unknown): unknown {
   const { loans, ...ledger } = stored as { loans: Record<string, unknown>[] };
-  return { ...ledger, dropped: 0, loans: loans.map(({ next: _next, ...loan }) => loan) };
+  return { dropped: 0, owed: [], ...ledger, loans: loans.map(({ next: _next, ...loan }) => loan) };
 }

@@ -4,12 +4,14 @@ import { conflict } from '../../platform/problem.js';
 import { acceleratorResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
 import type { Lenders } from '../../ports/lenders.js';
 import { belongs, LendingGroups } from './groups.js';
+import { LendingLedgers } from './ledger.js';
 
 /** What groups lend is not switched by anybody else. */
 @Injectable()
 export class LendingRights implements Lenders {
   constructor(
     @Inject(LendingGroups) private readonly groups: LendingGroups,
+    @Inject(LendingLedgers) private readonly ledgers: LendingLedgers,
     @Inject(LEASES) private readonly leases: LeaseBook,
   ) {}
 
@@ -26,6 +28,9 @@ export class LendingRights implements Lenders {
       throw conflict(
         `The lending group "${this.titleOf(lease.holder)}" has lent ${name} to another NF; wait for its end.`,
       );
+    const owing = this.ledgers.owedBy(name);
+    if (owing !== null)
+      throw conflict(`${owing}, which was lent ${name}, may still use it; wait until its agent has taken it back.`);
   }
 
   private titleOf(groupId: string): string {

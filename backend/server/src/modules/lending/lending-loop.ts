@@ -12,10 +12,10 @@ import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
 import { acceleratorResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
-import { Desk } from './desk.js';
+import { Desk, nameOf } from './desk.js';
 import { Exchange, type Transfer } from './exchange.js';
 import { LendingGroups, type StoredGroup } from './groups.js';
-import { LendingLedgers, type StoredLoan, stateOf, withTimes } from './ledger.js';
+import { type Holding, LendingLedgers, type StoredLoan, stateOf, withTimes } from './ledger.js';
 import { LendingMembers, type Member } from './members.js';
 
 const TICK_MS = 500;
@@ -24,7 +24,7 @@ const DEADLINE_MS = 30_000;
 const STORE_MS = 5000;
 /** A report may be older than the call whose outcome it contradicts. */
 const DOUBT_MS = 2000;
-/** What is no longer lent is waited for this long while its server is away. */
+/** What is no longer lent is waited for this long while its server is away; then it is taken back when it can be. */
 const AWAY_MS = 20_000;
 
 /** A group at work. */
@@ -88,7 +88,8 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     try {
       desk.signal.throwIfAborted();
       const group = this.groups.find(key);
-      if (group || desk.ledger.loans.length > 0 || desk.underWay.length > 0) {
+      const { loans, owed } = desk.ledger;
+      if (group || loans.length + owed.length + desk.underWay.length > 0) {
         await step(this.tick(desk, exchange, group, run));
         return undefined;
       }
@@ -119,12 +120,14 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       const work = desk.isBusy(loan.accelerator) ? null : this.settlement(desk, exchange, group, loan, nowMs);
       if (work) desk.begin(loan.accelerator, work);
     }
+    for (const holding of desk.ledger.owed) {
+      const work = desk.isBusy(holding.accelerator) ? null : this.returnOf(desk, exchange, holding, nowMs);
+      if (work) desk.begin(holding.accelerator, work);
+    }
     const elapsedMs = desk.tickMs === null ? 0 : nowMs - desk.tickMs;
     desk.tickMs = nowMs;
     const members = group ? this.membersOf(desk, group, nowMs) : [];
-    const holding = desk.ledger.loans.map(({ vnf }) => vnf);
-    const names = desk.ledger.loans.map(({ accelerator }) => accelerator);
-    desk.keepOnly(new Set([...members.map(({ id }) => id), ...holding]), new Set(names));
+    desk.keepOnly(members.map(({ id }) => id));
     const settings = group && settingsOf(group);
     const vnfs = members.map((member) => asVnf(member, desk, nowMs));
     const state = stateOf(desk.ledger, (loan) => this.isSettled(desk, loan));
@@ -161,11 +164,18 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     return () => exchange.settle(loan);
   }
 
+  /** What is to be done about one that was not waited for; null: nothing can be done now. */
+  private returnOf(desk: Desk, exchange: Exchange, holding: Holding, nowMs: number): (() => Promise<void>) | null {
+    if (this.isGone(desk, holding, nowMs)) return () => exchange.settleOwed(holding);
+    if (!this.members.isHeard(holding) || !desk.mayCall(holding.vnf, nowMs)) return null;
+    return () => exchange.takeBack(holding);
+  }
+
   /** Whether a holder runs no more, so that it has nothing. A report may be older than its start. */
-  private isGone(desk: Desk, loan: StoredLoan, nowMs: number): boolean {
-    const stoppedMs = desk.stopped.note(loan.vnf, this.members.isStopped(loan), nowMs);
+  private isGone(desk: Desk, holding: Holding, nowMs: number): boolean {
+    const stoppedMs = desk.stopped.note(nameOf(holding), this.members.isStopped(holding), nowMs);
     if (stoppedMs === null) return false;
-    return stoppedMs >= DOUBT_MS || !this.members.isPlannedFor(loan);
+    return stoppedMs >= DOUBT_MS || !this.members.isPlannedFor(holding);
   }
 
   private membersOf(desk: Desk, group: StoredGroup, nowMs: number): Member[] {
@@ -186,9 +196,9 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     nowMs: number,
   ): Transfer[] {
     const names = group.accelerators.map(acceleratorName);
-    const lost = desk.ledger.loans.filter(({ vnf, state }) => {
-      const isContradicted = state === 'held' && this.members.stateOf(vnf)?.accelerated === false;
-      return (desk.contradicted.note(vnf, isContradicted, nowMs) ?? 0) >= DOUBT_MS;
+    const lost = desk.ledger.loans.filter((loan) => {
+      const isContradicted = loan.state === 'held' && this.members.stateOf(loan.vnf)?.accelerated === false;
+      return (desk.contradicted.note(nameOf(loan), isContradicted, nowMs) ?? 0) >= DOUBT_MS;
     });
     const unlent = members.filter(
       ({ id, state }) => state?.accelerated && !desk.ledger.loans.some(({ vnf }) => vnf === id),
@@ -205,6 +215,7 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       const works =
         !isUsed &&
         this.members.answers(id) &&
+        this.ledgers.owedBy(id) === null &&
         !this.isLentElsewhere(group, id) &&
         !lost.some(({ accelerator }) => accelerator === id);
       return { id, works };

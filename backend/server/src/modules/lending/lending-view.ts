@@ -53,11 +53,15 @@ export class LendingView {
   }
 
   /** Accelerators of the group, and those that are being taken back after they were taken out of it. */
-  private lentNow({ id, accelerators }: StoredGroup, { loans }: Ledger, members: readonly Member[]): LentNow[] {
+  private lentNow({ id, accelerators }: StoredGroup, { loans, owed }: Ledger, members: readonly Member[]): LentNow[] {
     const desk = this.loop.deskOf(id);
-    const names = new Set([...accelerators.map(acceleratorName), ...loans.map(({ accelerator }) => accelerator)]);
+    const taken = [...loans, ...owed].map(({ accelerator }) => accelerator);
+    const names = new Set([...accelerators.map(acceleratorName), ...taken]);
     return [...names].map((name) => {
       const loan = loans.find(({ accelerator }) => accelerator === name);
+      const owing = loan ? null : this.ledgers.owedBy(name);
+      if (owing !== null)
+        return { accelerator: name, state: desk?.isBusy(name) ? 'releasing' : 'unknown', holder: owing, held_s: null };
       if (!loan) {
         const there = members.filter(({ server }) => server === serverOfAccelerator(name));
         const isLacking = there.length > 0 && there.every(lacks);

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { LendingGroupRequest } from '@orrery/contract';
+import type { Instance, LendingGroupRequest } from '@orrery/contract';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { configFrom } from '../../platform/config.js';
@@ -189,9 +189,51 @@ describe('holders', () => {
       await bench.pass(1.5);
       expect(bench.told('lending.released')).toEqual([`${ONE} away`]);
       expect(bench.holders()).toEqual([]);
-      expect(bench.ledgers.groupIds()).toEqual(how === 'deleted' ? [] : [id]);
+      expect(bench.ledgers.groupIds()).toEqual([id]);
     },
   );
+
+  it.each(['deleted', 'disabled', 'without it'])(
+    'that were not waited for are told to release it when their server is back, and nobody is lent it before (%s)',
+    async (how) => {
+      const id = await bench.addGroup();
+      const other = new FakeVnf('ch-2.tunnel.0', 'server-1');
+      agents.add(other);
+      agents.away.add('server-1');
+      const accelerators = [{ kind: 'instructions' as const, server: 'server-2' }];
+      if (how === 'deleted') await bench.groups.remove(id, null, 'tests');
+      else await bench.change(id, { accelerators, enabled: how !== 'disabled' });
+      await bench.pass(21);
+      const lent = await bench.addGroup({ chains: ['ch-2'] });
+      await bench.stop();
+      bench = await start();
+      agents.outcomes.push('lost');
+      agents.away.clear();
+      await bench.pass(0.5);
+      expect(agents.accelerated).toEqual([ONE]);
+      expect(bench.view.describe(bench.groups.get(lent)).accelerators_now).toEqual([
+        { accelerator: 'server-1/instructions', state: 'unknown', holder: ONE, held_s: null },
+      ]);
+      await bench.pass(3);
+      expect(agents.accelerated).toEqual([other.id]);
+      expect(bench.ledgers.groupIds().includes(id)).toBe(how !== 'deleted');
+    },
+  );
+
+  it('that were not waited for and run no more when their server is back are asked for nothing', async () => {
+    const id = await bench.addGroup();
+    agents.away.add('server-1');
+    await bench.groups.remove(id, null, 'tests');
+    await bench.pass(21);
+    const instance = { id: TWO, chain_id: 'ch-1', node_id: 'tunnel', server: 'server-1' } as Instance;
+    expect(() => bench.rights.requireFree(instance, true)).toThrow(ONE);
+    agents.vnfs.delete(ONE);
+    agents.away.clear();
+    await bench.pass(1);
+    expect(agents.calls).toEqual([`${ONE} accelerate`]);
+    expect(bench.ledgers.groupIds()).toEqual([]);
+    expect(() => bench.rights.requireFree(instance, true)).not.toThrow();
+  });
 
   it('begin in software: what is accelerated without a loan goes back', async () => {
     for (const vnf of [one, two]) Object.assign(vnf, { accelerated: true });

@@ -14,6 +14,7 @@ import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-vie
 import { ELEMENT_MANAGERS, type ElementManagers } from '../../ports/element-managers.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { belongs, type StoredGroup } from './groups.js';
+import type { Holding } from './ledger.js';
 import { SoftwareCost } from './software-cost.js';
 
 /** A VNF of a group. */
@@ -27,12 +28,6 @@ export interface Member {
   /** Share of its maximum; null: not measured lately. */
   readonly usage: number | null;
   readonly can: readonly string[];
-}
-
-/** Who has, or may have, which accelerator. */
-interface Holding {
-  readonly vnf: string;
-  readonly accelerator: string;
 }
 
 /** The VNFs of groups, and what their element managers say and do. */

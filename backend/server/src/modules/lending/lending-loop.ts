@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { acceleratorName, type LendingWhy } from '@orrery/contract';
+import { acceleratorName, type LendingWhy, serverOfAccelerator } from '@orrery/contract';
 import {
   decideLending,
   elapse,
@@ -15,7 +15,7 @@ import { acceleratorResource, LEASES, type LeaseBook } from '../../ports/lease-b
 import { Desk, nameOf } from './desk.js';
 import { Exchange, type Transfer } from './exchange.js';
 import { LendingGroups, type StoredGroup } from './groups.js';
-import { type Holding, LendingLedgers, type StoredLoan, stateOf, withTimes } from './ledger.js';
+import { type Holding, type Ledger, LendingLedgers, type StoredLoan, stateOf, withTimes } from './ledger.js';
 import { LendingMembers, type Member } from './members.js';
 
 const TICK_MS = 500;
@@ -159,7 +159,8 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     if (this.isGone(desk, loan, nowMs)) return () => exchange.end(accelerator, 'gone');
     const awayMs = desk.away.note(accelerator, !this.members.answers(accelerator), nowMs);
     const isLent = group?.enabled && group.accelerators.some((each) => acceleratorName(each) === accelerator);
-    if (!isLent && awayMs !== null && awayMs >= AWAY_MS) return () => exchange.end(accelerator, 'away');
+    const isAwaited = isLent && this.members.isPlannedFor(loan);
+    if (!isAwaited && awayMs !== null && awayMs >= AWAY_MS) return () => exchange.end(accelerator, 'away');
     if (state === 'held' || !this.members.isHeard(loan) || !desk.mayCall(vnf, nowMs)) return null;
     return () => exchange.settle(loan);
   }
@@ -197,12 +198,11 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   ): Transfer[] {
     const names = group.accelerators.map(acceleratorName);
     const lost = desk.ledger.loans.filter((loan) => {
-      const isContradicted = loan.state === 'held' && this.members.stateOf(loan.vnf)?.accelerated === false;
+      const isToHold = loan.state === 'held' && this.members.isHeard(loan);
+      const isContradicted = isToHold && this.members.stateOf(loan.vnf)?.accelerated === false;
       return (desk.contradicted.note(nameOf(loan), isContradicted, nowMs) ?? 0) >= DOUBT_MS;
     });
-    const unlent = members.filter(
-      ({ id, state }) => state?.accelerated && !desk.ledger.loans.some(({ vnf }) => vnf === id),
-    );
+    const unlent = members.filter((member) => member.state?.accelerated && !isLentThere(desk.ledger, member));
     const passed = new Map<string, string>();
     const accelerators = names.map((id) => {
       const gaveWay = desk.gaveWay.get(id);
@@ -249,7 +249,7 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   /** VNFs that have been accelerated for a while without a loan: all begin in software. */
   private unlent(desk: Desk, members: readonly Member[], nowMs: number): string[] {
     return members
-      .filter(({ id }) => !desk.ledger.loans.some(({ vnf }) => vnf === id))
+      .filter((member) => !isLentThere(desk.ledger, member))
       .filter(({ id, state, can }) => {
         const forMs = desk.contradicted.note(id, state?.accelerated === true, nowMs) ?? 0;
         return forMs >= DOUBT_MS && can.length > 0 && desk.mayCall(id, nowMs) && !desk.isBusy(id);
@@ -267,6 +267,11 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
 function whyReleased({ why }: NonNullable<Handover['from']>, isOfGroup: boolean): LendingWhy {
   if (why === 'failed') return isOfGroup ? 'failed' : 'disabled';
   return why === 'gone' ? 'disabled' : why;
+}
+
+/** Whether it was lent an accelerator of the server on which it is planned now. */
+function isLentThere({ loans, owed }: Ledger, { id, server }: Member): boolean {
+  return [...loans, ...owed].some(({ vnf, accelerator }) => vnf === id && serverOfAccelerator(accelerator) === server);
 }
 
 function settingsOf({ strategy, th_up, th_low, slice_s }: StoredGroup): LendingSettings {

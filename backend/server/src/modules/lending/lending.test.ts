@@ -235,6 +235,26 @@ describe('holders', () => {
     expect(() => bench.rights.requireFree(instance, true)).not.toThrow();
   });
 
+  it.each([false, true])(
+    'that run elsewhere now lose it after 20 s without their server, and take part there (accelerated: %s)',
+    async (accelerated) => {
+      const accelerators = ['server-1', 'server-2'].map((server) => ({ kind: 'instructions' as const, server }));
+      const id = await bench.addGroup({ accelerators });
+      agents.away.add('server-1');
+      await bench.pass(5);
+      agents.add(Object.assign(new FakeVnf(ONE, 'server-2'), { accelerated }));
+      await bench.pass(14);
+      expect(bench.told('lending.released')).toEqual([]);
+      expect(agents.accelerated).toEqual([]);
+      await bench.pass(2.5);
+      expect(bench.told('lending.released')).toEqual([`${ONE} away`]);
+      expect(bench.turns(id).at(-1)).toMatchObject({ instance_id: ONE, accelerator: 'server-2/instructions' });
+      agents.away.clear();
+      await bench.pass(1.5);
+      expect(agents.accelerated).toEqual([ONE, TWO]);
+    },
+  );
+
   it('begin in software: what is accelerated without a loan goes back', async () => {
     for (const vnf of [one, two]) Object.assign(vnf, { accelerated: true });
     agents.shared.length = 0;

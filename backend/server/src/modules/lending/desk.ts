@@ -24,6 +24,8 @@ export class Desk {
   readonly away = new Since();
   /** Who gave way at the end of its slice, by accelerator: the next decision about it passes that one over. */
   readonly gaveWay = new Map<string, string>();
+  /** Monotonic clock: when the holder was asked for what another one waits for, until that has it; by accelerator. */
+  readonly handingOver = new Map<string, number>();
   /** By accelerator; what was never lent, by VNF. One of each at a time. */
   private readonly work = new Map<string, Promise<void>>();
   private readonly closing = new AbortController();

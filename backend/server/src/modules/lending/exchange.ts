@@ -51,14 +51,14 @@ export class Exchange {
       await this.giveUp(accelerator, to);
     } else if (to) {
       await this.write({ ledger: withGrant(this.desk.ledger, accelerator, to) });
-      await this.give(accelerator, null);
+      await this.give(accelerator);
     }
   }
 
   /** A loan of which it is not known what became of the last call, and whose element manager answers. */
   async settle({ accelerator, vnf, state }: StoredLoan): Promise<void> {
     if (state === 'releasing') await this.giveUp(accelerator, null);
-    else if (this.members.stateOf(vnf)?.accelerated) await this.confirm(accelerator, null);
+    else if (this.members.stateOf(vnf)?.accelerated) await this.confirm(accelerator);
     // It may still be on its way to accelerate.
     else if (await this.called(accelerator, vnf, false)) await this.drop(accelerator);
   }
@@ -95,9 +95,12 @@ export class Exchange {
     const beganMs = performance.now();
     const { vnf, why } = this.desk.loanOf(accelerator)!;
     const isAsked = !UNASKED.includes(why);
+    const isAwaited = to !== null || why === 'slice-over';
+    if (isAwaited && !this.desk.handingOver.has(accelerator)) this.desk.handingOver.set(accelerator, beganMs);
     const isDone = !isAsked || (await this.called(accelerator, vnf, false));
     const tookMs = performance.now() - beganMs;
     if (!isDone) return;
+    if (!isAsked) this.desk.handingOver.delete(accelerator);
     this.desk.succeeded(vnf);
     const loan = this.desk.loanOf(accelerator)!;
     const rest = without(this.desk.ledger, accelerator);
@@ -110,19 +113,20 @@ export class Exchange {
       turns: ended ? [ended] : [],
       events: [this.told('lending.released', loan, isAsked ? tookMs : null)],
     });
-    if (next) await this.give(accelerator, isAsked ? beganMs : null);
+    if (next) await this.give(accelerator);
   }
 
-  /** `beganMs`: when the holder before it was asked to release it; null: there was none. */
-  private async give(accelerator: string, beganMs: number | null): Promise<void> {
+  private async give(accelerator: string): Promise<void> {
     const { vnf } = this.desk.loanOf(accelerator)!;
-    if (await this.called(accelerator, vnf, true))
-      await this.confirm(accelerator, beganMs === null ? null : performance.now() - beganMs);
+    if (await this.called(accelerator, vnf, true)) await this.confirm(accelerator);
   }
 
-  private async confirm(accelerator: string, switch_ms: number | null): Promise<void> {
+  private async confirm(accelerator: string): Promise<void> {
     const loan = this.desk.loanOf(accelerator)!;
     this.desk.succeeded(loan.vnf);
+    const beganMs = this.desk.handingOver.get(accelerator);
+    this.desk.handingOver.delete(accelerator);
+    const switch_ms = beganMs === undefined ? null : performance.now() - beganMs;
     const nf = this.members.nfOf(loan.vnf);
     const turn: LendingTurn | null = nf && {
       id: newId('lt'),

@@ -137,6 +137,9 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const transfers =
       group?.enabled && settings ? this.due(desk, group, settings, members, vnfs, nowMs) : this.allBack(desk);
     for (const transfer of transfers) desk.begin(transfer.accelerator, () => exchange.transfer(transfer));
+    // What nobody takes is free: the next one that gets it is not handed it over.
+    for (const name of desk.handingOver.keys())
+      if (!desk.loanOf(name) && !desk.isBusy(name)) desk.handingOver.delete(name);
     if (group?.enabled)
       for (const vnf of this.unlent(desk, members, nowMs)) desk.begin(vnf, () => exchange.turnBack(vnf));
     if (transfers.length > 0) desk.storedMs = nowMs;

@@ -320,12 +320,13 @@ describe('a call', () => {
   it.each(['done-unanswered', 'lost'] as const)(
     'to release whose answer is lost (%s) is repeated first',
     async (how) => {
-      await bench.addGroup();
+      const id = await bench.addGroup();
       await bench.pass(10.5);
       agents.outcomes.push(how);
       await bench.pass(0.5);
       expect(agents.accelerated).not.toContain(TWO);
       await bench.pass(2);
+      expect(bench.turns(id).map(({ switch_ms }) => switch_ms)).toEqual([null, expect.closeTo(1500, -3)]);
       expect(agents.calls.slice(1)).toEqual([`${ONE} release`, `${ONE} release`, `${TWO} accelerate`]);
       expect(bench.told('lending.released')).toEqual([`${ONE} slice-over`]);
     },
@@ -353,6 +354,19 @@ describe('who is next', () => {
     expect(agents.calls).not.toContain(`${TWO} accelerate`);
   });
 
+  it('is not handed over what was free meanwhile', async () => {
+    const id = await afterSlice(() => {
+      for (const vnf of [one, two]) vnf.software = 0.1;
+    });
+    await bench.pass(5);
+    two.software = 0.99;
+    await bench.pass(1);
+    expect(bench.turns(id).map(({ instance_id, switch_ms }) => [instance_id, switch_ms])).toEqual([
+      [ONE, null],
+      [TWO, null],
+    ]);
+  });
+
   it('gets nothing of a group that was disabled meanwhile', async () => {
     await afterSlice((id) => {
       const { id: _, ...now } = bench.groups.get(id);
@@ -375,7 +389,8 @@ describe('who is next', () => {
     await bench.pass(12);
     // The first has had it less than the second.
     expect(bench.turns(id).map(({ instance_id }) => instance_id)).toEqual([TWO, ONE, TWO]);
-    expect(bench.turns(id).at(-1)).toMatchObject({ switch_ms: null });
+    // From the release on, which took 600 ms, to the grant at the next tick.
+    expect(bench.turns(id).at(-1)).toMatchObject({ switch_ms: 1100 });
   });
 
   it('is granted it for the reason for which it was chosen, also after a release without an answer', async () => {

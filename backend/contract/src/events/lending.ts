@@ -3,12 +3,14 @@ import { Id } from '../common.js';
 import { LendingWhy } from '../lending.js';
 import { event } from './declare.js';
 
+/** Earlier servers lent an accelerator to whoever they found using it; their logs stay readable. */
+const Why = z.enum([...LendingWhy.options, 'found']);
 const ofGroup = z.object({ group_id: Id });
 const turn = z.object({
   group_id: Id,
   accelerator: z.string(),
   instance: Id,
-  why: LendingWhy,
+  why: Why,
   switch_ms: z.number().min(0).nullable().describe('null: not known'),
 });
 

@@ -115,7 +115,8 @@ export class LendingLedgers implements OnModuleInit {
       key: KEYS.lendingTurns,
       noun: 'turn',
       schema: LendingTurn,
-      version: 1,
+      version: 2,
+      migrate: withoutFound,
       idOf: ({ id }) => id,
       order: (a, b) => b.from_ms - a.from_ms || (a.id < b.id ? 1 : -1),
       bound: { most: MAX_TURNS, policy: 'drop-last', keeps: ({ to_ms }) => to_ms === null },
@@ -205,5 +206,11 @@ export class LendingLedgers implements OnModuleInit {
 /** Version 1 named who was next, without the reason, and counted no dropped turns. Up to version 2 nothing was owed. */
 function ofEarlier(stored: unknown): unknown {
   const { loans, ...ledger } = stored as { loans: Record<string, unknown>[] };
-  return { dropped: 0, owed: [], ...ledger, loans: loans.map(({ next: _next, ...loan }) => loan) };
+  return { dropped: 0, owed: [], ...ledger, loans: loans.map(({ next: _next, ...loan }) => withoutFound(loan)) };
+}
+
+/** Loans and turns of version 1 may be of VNFs that were found accelerated. */
+function withoutFound(stored: unknown): unknown {
+  const it = stored as { why: string };
+  return it.why === 'found' ? { ...it, why: 'overload' } : it;
 }

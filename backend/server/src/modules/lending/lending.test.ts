@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { configFrom } from '../../platform/config.js';
 import { makeLog } from '../../platform/log.js';
 import { Store } from '../../platform/redis.js';
+import { KEYS } from '../../platform/redis-keys.js';
 import { killAt } from '../../testing/kill-point.js';
 import { FakeAgents, FakeVnf, LendingBench, type Outcome } from '../../testing/lending-bench.js';
 
@@ -563,6 +564,28 @@ it('keeps the last 500 turns of a group, and counts the others', async () => {
   for (const some of [turns.slice(0, 400), turns.slice(400)]) await bench.ledgers.write({ ledger, turns: some });
   expect(bench.turns(id)).toHaveLength(500);
   expect(bench.view.describe(bench.groups.get(id)).turns_dropped).toBe(2);
+});
+
+it('reads what servers have stored that lent an accelerator to whoever they found using it', async () => {
+  const id = await bench.addGroup();
+  await bench.stop();
+  const stored = async (key: string, asBefore: (value: Record<string, unknown>) => object) => {
+    for (const [field, text] of Object.entries(await store.redis.hgetall(key))) {
+      const { revision, value } = JSON.parse(text);
+      await store.redis.hset(key, field, JSON.stringify({ version: 1, revision, value: asBefore(value) }));
+    }
+  };
+  await stored(KEYS.lendingTurns, (turn) => ({ ...turn, why: 'found' }));
+  await stored(KEYS.lendingLedgers, ({ dropped: _dropped, owed: _owed, ...ledger }) => ({
+    ...ledger,
+    loans: (ledger.loans as object[]).map((loan) => ({ ...loan, why: 'found', next: null })),
+  }));
+  bench = await start();
+  await bench.pass(11.5);
+  expect(bench.turns(id).map(({ instance_id, why, ended }) => [instance_id, why, ended])).toEqual([
+    [ONE, 'overload', 'slice-over'],
+    [TWO, 'overload', null],
+  ]);
 });
 
 it('two groups cannot have the same VNFs or accelerators', async () => {

@@ -33,6 +33,8 @@ export type Outcome = 'done' | 'done-unanswered' | 'late' | 'lost' | 'refused';
 /** An instance with an element manager; usage in software and accelerated, of a whole core. */
 export class FakeVnf {
   accelerated = false;
+  /** When it was last switched; null: not since it started. */
+  switched_ms: number | null = null;
   /** Its agent runs it; its element manager says nothing while it does not. */
   runs = true;
   /** Calls of its element manager never end. */
@@ -49,8 +51,8 @@ export class FakeVnf {
 
   get state(): ElementState {
     const cpu_share = this.accelerated ? this.hardware : this.software;
-    const { id, accelerated, cpu_limit, bps } = this;
-    return { instance_id: id, accelerated, kinds: ['instructions'], cpu_share, cpu_limit, bps, switched_ms: null };
+    const { id, accelerated, cpu_limit, bps, switched_ms } = this;
+    return { instance_id: id, accelerated, kinds: ['instructions'], cpu_share, cpu_limit, bps, switched_ms };
   }
 }
 
@@ -122,6 +124,7 @@ export class FakeAgents implements ElementManagers {
 
   private use(vnf: FakeVnf, accelerated: boolean): void {
     vnf.accelerated = accelerated;
+    vnf.switched_ms = Date.now();
     const users = [...this.vnfs.values()].filter((it) => it.server === vnf.server && it.runs && it.accelerated);
     if (users.length > 1) this.shared.push(vnf.server);
   }

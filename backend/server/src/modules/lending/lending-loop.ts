@@ -249,13 +249,17 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       .map(({ accelerator }) => ({ accelerator, from: 'disabled', to: null }));
   }
 
-  /** VNFs that have been accelerated for a while without a loan: all begin in software. */
+  /**
+   * VNFs that are accelerated without a loan: all begin in software. Reports of those that were switched since they started may
+   * be older than the last call.
+   */
   private unlent(desk: Desk, members: readonly Member[], nowMs: number): string[] {
     return members
       .filter((member) => !isLentThere(desk.ledger, member))
-      .filter(({ id, state, can }) => {
-        const forMs = desk.contradicted.note(id, state?.accelerated === true, nowMs) ?? 0;
-        return forMs >= DOUBT_MS && can.length > 0 && desk.mayCall(id, nowMs) && !desk.isBusy(id);
+      .filter(({ id, state }) => {
+        const forMs = desk.contradicted.note(id, state?.accelerated === true, nowMs);
+        const isCertain = forMs !== null && (forMs >= DOUBT_MS || state?.switched_ms === null);
+        return isCertain && desk.mayCall(id, nowMs) && !desk.isBusy(id);
       })
       .map(({ id }) => id);
   }
@@ -282,5 +286,5 @@ function settingsOf({ strategy, th_up, th_low, slice_s }: StoredGroup): LendingS
 }
 
 function asVnf({ id, usage, can }: Member, desk: Desk, nowMs: number): Vnf {
-  return { id, usage, can: desk.mayCall(id, nowMs) ? can : [] };
+  return { id, usage, can: desk.mayCall(id, nowMs) && !desk.isBusy(id) ? can : [] };
 }

@@ -270,6 +270,26 @@ describe('holders', () => {
     expect(agents.accelerated).toEqual([ONE]);
   });
 
+  it('begin in software also where the group has no accelerator', async () => {
+    one.accelerated = true;
+    await bench.addGroup({ accelerators: [{ kind: 'instructions', server: 'server-2' }] });
+    await bench.pass(0.5);
+    expect(agents.calls).toEqual([`${ONE} release`]);
+  });
+
+  it('that start anew accelerated go back at once, and those that were switched before after two seconds', async () => {
+    await bench.addGroup();
+    Object.assign(two, { accelerated: true, switched_ms: null });
+    await bench.pass(0.5);
+    expect(agents.accelerated).toEqual([ONE]);
+    // The report may be older than the call.
+    Object.assign(two, { accelerated: true, switched_ms: 1 });
+    await bench.pass(2);
+    expect(agents.accelerated).toEqual([ONE, TWO]);
+    await bench.pass(0.5);
+    expect(agents.accelerated).toEqual([ONE]);
+  });
+
   it('of servers that are away stay holders, and nobody is lent what is away', async () => {
     const id = await bench.addGroup();
     agents.away.add('server-1');

@@ -64,12 +64,12 @@ export const LendingWhy = z.enum(['overload', 'turn', 'idle', 'slice-over', 'gon
 export type LendingWhy = z.infer<typeof LendingWhy>;
 
 /**
- * An accelerator of a group now. `unknown`: whether its holder has it is being asked. `lacking`: the processor lacks what the
- * VNFs on that server need, so none of them takes part.
+ * An accelerator of a group now. `unknown`: whether its holder has it is being asked. `used`: its holder uses it without
+ * a loan. `lacking`: the processor lacks what the VNFs on that server need, so none of them takes part.
  */
 export const LentNow = z.strictObject({
   accelerator: z.string().max(120).describe('its name'),
-  state: z.enum(['free', 'granting', 'held', 'releasing', 'unknown', 'away', 'lacking']),
+  state: z.enum(['free', 'granting', 'held', 'releasing', 'unknown', 'used', 'away', 'lacking']),
   holder: Id.nullable(),
   held_s: z.number().min(0).nullable(),
 });

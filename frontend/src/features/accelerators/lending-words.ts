@@ -27,6 +27,7 @@ const NOW: Record<LentNow['state'], string> = {
   held: 'held by',
   releasing: 'being released by',
   unknown: 'not known, last with',
+  used: 'used without a loan by',
   away: 'server away',
   lacking: 'its processor lacks what the VNFs there need',
 };

@@ -6,7 +6,7 @@ import type { Lenders } from '../../ports/lenders.js';
 import { belongs, LendingGroups } from './groups.js';
 import { LendingLedgers } from './ledger.js';
 
-/** What groups lend is not switched by anybody else. */
+/** What groups lend is switched by nobody else, and given to nobody else. */
 @Injectable()
 export class LendingRights implements Lenders {
   constructor(
@@ -23,6 +23,11 @@ export class LendingRights implements Lenders {
       );
     if (!accelerated) return;
     const name = acceleratorName({ kind: 'instructions', server: instance.server });
+    const lends = this.groups.all().find((it) => it.enabled && it.accelerators.map(acceleratorName).includes(name));
+    if (lends)
+      throw conflict(
+        `The lending group "${lends.title}" decides who uses ${name}; take it out of the group, or disable that.`,
+      );
     const lease = this.leases.find('lend', acceleratorResource(name));
     if (lease)
       throw conflict(

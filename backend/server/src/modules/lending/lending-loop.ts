@@ -134,12 +134,8 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const wants = (vnf: Vnf) =>
       settings !== undefined && group!.enabled && LENDING_STRATEGIES[settings.strategy].wants(vnf, settings);
     desk.ledger = withTimes(desk.ledger, elapse(state, vnfs, elapsedMs, wants));
-    const transfers =
-      group?.enabled && settings ? this.due(desk, group, settings, members, vnfs, nowMs) : this.allBack(desk);
+    const transfers = group?.enabled && settings ? this.due(desk, group, settings, vnfs, nowMs) : this.allBack(desk);
     for (const transfer of transfers) desk.begin(transfer.accelerator, () => exchange.transfer(transfer));
-    // What nobody takes is free: the next one that gets it is not handed it over.
-    for (const name of desk.handingOver.keys())
-      if (!desk.loanOf(name) && !desk.isBusy(name)) desk.handingOver.delete(name);
     if (group?.enabled)
       for (const vnf of this.unlent(desk, members, nowMs)) desk.begin(vnf, () => exchange.turnBack(vnf));
     if (transfers.length > 0) desk.storedMs = nowMs;
@@ -195,7 +191,6 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     desk: Desk,
     group: StoredGroup,
     settings: LendingSettings,
-    members: readonly Member[],
     vnfs: readonly Vnf[],
     nowMs: number,
   ): Transfer[] {
@@ -205,28 +200,32 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       const isContradicted = isToHold && this.members.stateOf(loan.vnf)?.accelerated === false;
       return (desk.contradicted.note(nameOf(loan), isContradicted, nowMs) ?? 0) >= DOUBT_MS;
     });
-    const unlent = members.filter((member) => member.state?.accelerated && !isLentThere(desk.ledger, member));
+    const users = this.members.users();
     const passed = new Map<string, string>();
     const accelerators = names.map((id) => {
-      const gaveWay = desk.gaveWay.get(id);
-      if (gaveWay !== undefined && !desk.isBusy(id)) {
-        passed.set(gaveWay, id);
-        desk.gaveWay.delete(id);
-      }
       // One that is used without a loan is not free.
-      const isUsed = !desk.loanOf(id) && (desk.isBusy(id) || unlent.some(({ can }) => can.includes(id)));
+      const isUsed = !desk.loanOf(id) && (desk.isBusy(id) || users.has(serverOfAccelerator(id)));
       const works =
         !isUsed &&
         this.members.answers(id) &&
         this.ledgers.owedBy(id) === null &&
         !this.isLentElsewhere(group, id) &&
         !lost.some(({ accelerator }) => accelerator === id);
+      const gaveWay = desk.gaveWay.get(id);
+      if (works && gaveWay !== undefined && !desk.isBusy(id)) {
+        passed.set(gaveWay, id);
+        desk.gaveWay.delete(id);
+      }
       return { id, works };
     });
     const asking = vnfs.map((vnf) => ({ ...vnf, can: vnf.can.filter((id) => passed.get(vnf.id) !== id) }));
     const why = settings.strategy === 'round-robin' ? 'turn' : 'overload';
     const state = stateOf(desk.ledger, (loan) => this.isSettled(desk, loan));
-    return decideLending(state, asking, accelerators, settings).map(({ accelerator, from, to }) => ({
+    const decided = decideLending(state, asking, accelerators, settings);
+    // What nobody takes now is free: the next one that gets it is not handed it over.
+    const taken = [...desk.ledger.loans, ...decided].map(({ accelerator }) => accelerator);
+    for (const { id, works } of accelerators) if (works && !taken.includes(id)) desk.handingOver.delete(id);
+    return decided.map(({ accelerator, from, to }) => ({
       accelerator,
       from: from && whyReleased(from, names.includes(accelerator)),
       to: to === null ? null : { vnf: to, why },
@@ -244,6 +243,8 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   }
 
   private allBack(desk: Desk): Transfer[] {
+    desk.gaveWay.clear();
+    desk.handingOver.clear();
     return desk.ledger.loans
       .filter((loan) => this.isSettled(desk, loan))
       .map(({ accelerator }) => ({ accelerator, from: 'disabled', to: null }));

@@ -57,11 +57,14 @@ export class LendingView {
     const desk = this.loop.deskOf(id);
     const taken = [...loans, ...owed].map(({ accelerator }) => accelerator);
     const names = new Set([...accelerators.map(acceleratorName), ...taken]);
+    const users = this.members.users();
     return [...names].map((name) => {
       const loan = loans.find(({ accelerator }) => accelerator === name);
       const owing = loan ? null : this.ledgers.owedBy(name);
       if (owing !== null)
         return { accelerator: name, state: desk?.isBusy(name) ? 'releasing' : 'unknown', holder: owing, held_s: null };
+      const user = loan ? undefined : users.get(serverOfAccelerator(name));
+      if (user !== undefined) return { accelerator: name, state: 'used', holder: user, held_s: null };
       if (!loan) {
         const there = members.filter(({ server }) => server === serverOfAccelerator(name));
         const isLacking = there.length > 0 && there.every(lacks);

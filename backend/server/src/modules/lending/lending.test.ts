@@ -608,6 +608,31 @@ it('reads what servers have stored that lent an accelerator to whoever they foun
   ]);
 });
 
+it('what a group lends is given to nobody by hand, and lent to nobody while another NF uses it', async () => {
+  for (const vnf of [one, two]) vnf.software = 0.1;
+  const other = new FakeVnf('ch-2.tunnel.0', 'server-1');
+  agents.add(other);
+  const instance = { id: other.id, chain_id: 'ch-2', node_id: 'tunnel', server: 'server-1' } as Instance;
+  const id = await bench.addGroup();
+  expect(bench.holders()).toEqual([]);
+  expect(() => bench.rights.requireFree(instance, true)).toThrow('tunnels');
+  expect(() => bench.rights.requireFree(instance, false)).not.toThrow();
+  expect(() => bench.rights.requireFree({ ...instance, server: 'server-2' }, true)).not.toThrow();
+  await bench.change(id, { enabled: false });
+  expect(() => bench.rights.requireFree(instance, true)).not.toThrow();
+  other.accelerated = true;
+  two.software = 0.99;
+  await bench.change(id, { enabled: true });
+  await bench.pass(5);
+  expect(agents.accelerated).toEqual([other.id]);
+  expect(bench.view.describe(bench.groups.get(id)).accelerators_now).toEqual([
+    { accelerator: 'server-1/instructions', state: 'used', holder: other.id, held_s: null },
+  ]);
+  other.accelerated = false;
+  await bench.pass(0.5);
+  expect(agents.accelerated).toEqual([TWO]);
+});
+
 it('two groups cannot have the same VNFs or accelerators', async () => {
   await bench.addGroup();
   const errors = bench.addGroup({ nfs: [{ chain_id: 'ch-1', node_id: 'tunnel' }], chains: [] });

@@ -71,6 +71,13 @@ export class LendingMembers {
     return this.managers.state(instanceId);
   }
 
+  /** By server: an NF that uses its accelerator, in a group or not, as its element manager says. */
+  users(): ReadonlyMap<string, string> {
+    const states = this.managers.all().filter(({ accelerated }) => accelerated);
+    const ids = new Set(states.map(({ instance_id }) => instance_id));
+    return new Map(this.instances().flatMap(({ id, server }) => (ids.has(id) ? [[server, id]] : [])));
+  }
+
   /** Whether what the element manager of a holder says is of now. */
   isHeard(holding: Holding): boolean {
     return this.isPlannedFor(holding) && this.stateOf(holding.vnf) !== null && this.answers(holding.accelerator);

@@ -37,7 +37,7 @@ export interface Tunnel {
 
 export const chainNames = (tunnels: number) => Array.from({ length: tunnels }, (_, n) => `${NAME}-${n + 1}`);
 
-/** Both ends of a tunnel; only the near one is short of CPU, and begins without an accelerator. */
+/** Both ends of a tunnel, without an accelerator, of which a server has one; only the near one is short of CPU. */
 export function definitionOf(
   n: number,
   { from, address, cpu_limit, offered_mbps, cipher }: Omit<Shape, 'tunnels' | 'to'> & { readonly address: string },
@@ -60,7 +60,7 @@ export function definitionOf(
     nodes: [
       { id: 'in', kind: 'ingress' },
       { id: NEAR, kind: 'nf', nf: NF, config: { mode: 'encrypt', key: KEY, cipher, acceleration: 'none' }, cpu_limit },
-      { id: 'far', kind: 'nf', nf: NF, config: { mode: 'decrypt', key: KEY, cipher } },
+      { id: 'far', kind: 'nf', nf: NF, config: { mode: 'decrypt', key: KEY, cipher, acceleration: 'none' } },
       { id: 'out', kind: 'egress' },
     ],
     edges: [

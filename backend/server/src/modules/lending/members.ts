@@ -75,7 +75,8 @@ export class LendingMembers {
   users(): ReadonlyMap<string, string> {
     const states = this.managers.all().filter(({ accelerated }) => accelerated);
     const ids = new Set(states.map(({ instance_id }) => instance_id));
-    return new Map(this.instances().flatMap(({ id, server }) => (ids.has(id) ? [[server, id]] : [])));
+    const using = this.instances().filter(({ id }) => ids.has(id));
+    return new Map(using.map(({ id, server }) => [server, id]));
   }
 
   /** Whether what the element manager of a holder says is of now. */

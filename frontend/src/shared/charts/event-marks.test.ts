@@ -3,7 +3,16 @@ import { sampleKey } from '@orrery/contract/sample-keys';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { partsOf } from './chart-parts.js';
-import { isAbout, markAt, markBeside, marksBetween, textsAt, worstFirst } from './event-marks.js';
+import {
+  EARLIER,
+  isAbout,
+  knownSinceMs,
+  markAt,
+  markBeside,
+  marksBetween,
+  textsAt,
+  worstFirst,
+} from './event-marks.js';
 
 const event = (t_ms: number, severity: Event['severity'] = 'info', type: Event['type'] = 'operation.completed') =>
   ({ id: `${t_ms}-0`, t_ms, severity, type, message: '' }) as Event;
@@ -70,12 +79,13 @@ describe('marks of events on charts', () => {
     expect(markBeside([], null, 1)).toBeNull();
   });
 
-  it('stand in the row of the point before them, and none is left out', () => {
+  it('stand in the row of the point before them, and in none where the chart begins later', () => {
     const told = [event(500), event(11_000), event(12_000), event(40_000)].map((each, n) => ({
       ...each,
       message: `m${n}`,
     }));
-    expect(textsAt([1, 10, 20, 30], told)).toEqual(['m0', 'm1; m2', '', 'm3']);
+    expect(textsAt([1, 10, 20, 30], told)).toEqual(['', 'm1; m2', '', 'm3']);
+    expect(textsAt([0.5, 10], told.slice(0, 1))).toEqual(['m0', '']);
     expect(textsAt([], told)).toEqual([]);
   });
 
@@ -95,5 +105,20 @@ describe('marks of events on charts', () => {
     expect(about('lending.granted', 'group-1', { instance: 'web.ids.0' })).toBe(true);
     expect(about('reconfiguration.started', 'rc-1', { moves: [{ chain_id: 'ch-1' }] })).toBe(true);
     expect(about('link.down', 'link-9', {})).toBe(true);
+  });
+
+  it('are known since the log was read, as far as that joins what came in, and otherwise since that', () => {
+    const none = { events: [], dropped_id: null, latest_id: null };
+    const read = { edge_ms: 1000, items: [event(3000)], begins_ms: null, until_id: '4000-0' };
+    expect(knownSinceMs(undefined, none, 9000)).toBe(9000);
+    expect(knownSinceMs(undefined, { ...none, events: [event(7000)] }, 9000)).toBe(7000);
+    expect(knownSinceMs(read, none, 9000)).toBe(1000);
+    expect(knownSinceMs({ ...read, begins_ms: 2000 }, none, 9000)).toBe(2000);
+    const full = Array.from({ length: EARLIER }, (_, n) => event(3000 - n));
+    expect(knownSinceMs({ ...read, items: full }, none, 9000)).toBe(3001 - EARLIER);
+    const live = { events: [event(6000)], dropped_id: '5000-0', latest_id: '6000-0' };
+    expect(knownSinceMs(read, live, 9000)).toBe(6000);
+    expect(knownSinceMs({ ...read, until_id: '5000-0' }, live, 9000)).toBe(1000);
+    expect(knownSinceMs({ ...read, items: [event(5000)], until_id: null }, live, 9000)).toBe(1000);
   });
 });

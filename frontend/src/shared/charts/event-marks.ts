@@ -1,14 +1,18 @@
-import { EVENTS, type Event, type EventType, isMarked, type Severity } from '@orrery/contract';
+import { EVENTS, type Event, type EventType, type Severity } from '@orrery/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
 import { call } from '../api/client.js';
 import { serverNow } from '../api/server-clock.js';
+import { compareEventIds } from '../stream/event-id.js';
 import { useLiveEvents } from '../stream/hooks.js';
+import { LiveMarkList, type LiveMarks } from './live-marks.js';
 
 /** Events of the log that a chart marks, at most. */
-const EARLIER = 500;
+export const EARLIER = 500;
 /** The log is read again when a chart has moved on by its length, and not more often than this. */
 const LEAST_STEP_MS = 60_000;
+/** So often, too, while what was read does not join what came in since, or could not be read. */
+const RETRY_MS = 10_000;
 
 /** Events so close to each other that a chart has one place for them. */
 export interface EventMark {
@@ -86,9 +90,35 @@ function names(data: unknown, parts: ReadonlySet<string>, depth: number): boolea
 export interface MarkedEvents {
   /** Oldest first. The same list as before while nothing is added that the chart marks. */
   readonly events: readonly Event[];
-  /** Earlier ones are not known, though the chart begins before; null: all are. */
+  /** Earlier ones may be missing, though the chart begins before; null: none is. */
   readonly since_ms: number | null;
 }
+
+/** What the log had of marked events. */
+interface MarksRead {
+  /** It was asked for those after this time. */
+  readonly edge_ms: number;
+  /** Newest first. */
+  readonly items: readonly Event[];
+  readonly begins_ms: number | null;
+  /** The newest event that had come in before; null: none had. */
+  readonly until_id: string | null;
+}
+
+/** Whether events that came in after the log was read have made way already. */
+function isBehind({ items, until_id }: MarksRead, { dropped_id }: LiveMarks): boolean {
+  const isOlder = (id: string | null | undefined) => !id || compareEventIds(id, dropped_id!) < 0;
+  return dropped_id !== null && isOlder(until_id) && isOlder(items[0]?.id);
+}
+
+/** No marked event since this time is missing. `read`: absent while the log was not read. */
+export function knownSinceMs(read: MarksRead | undefined, live: LiveMarks, nowMs: number): number {
+  if (!read || isBehind(read, live)) return live.events[0]?.t_ms ?? nowMs;
+  const { items, edge_ms, begins_ms } = read;
+  return Math.max(items.length === EARLIER ? items.at(-1)!.t_ms : edge_ms, begins_ms ?? 0);
+}
+
+const liveMarks = new LiveMarkList();
 
 /**
  * What a chart of so many seconds marks: of the log, and as it comes in. `parts`: only what is about them; null: everything.
@@ -98,27 +128,29 @@ export function useMarkedEvents(windowS: number, parts: ReadonlySet<string> | nu
   const stepMs = Math.max(LEAST_STEP_MS, 1000 * windowS);
   const leftMs = from_s === undefined ? serverNow() - 1000 * windowS : 1000 * from_s;
   const edgeMs = Math.max(0, Math.floor(leftMs / stepMs) * stepMs);
+  const live = liveMarks.take(useLiveEvents());
   const { data } = useQuery({
     queryKey: ['events', 'marked', edgeMs],
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => {
+    refetchInterval: ({ state: { data, error } }) => (!data || error || isBehind(data, live) ? RETRY_MS : false),
+    queryFn: async ({ signal }): Promise<MarksRead> => {
+      const until_id = live.latest_id;
       const query = { limit: EARLIER, order: 'newest-first', marked: 'true', after: `${edgeMs}-0` } as const;
-      return call('listEvents', { query }, { signal });
+      const { items, begins_ms } = await call('listEvents', { query }, { signal });
+      return { edge_ms: edgeMs, items, begins_ms, until_id };
     },
   });
-  const lately = useLiveEvents();
   const last = useRef<readonly Event[]>([]);
   const events = useMemo(() => {
-    const isShown = (event: Event) => isMarked(event) && (parts === null || isAbout(event, parts));
-    const byId = new Map([...(data?.items ?? []), ...lately].filter(isShown).map((event) => [event.id, event]));
+    const isShown = (event: Event) => parts === null || isAbout(event, parts);
+    const byId = new Map([...(data?.items ?? []), ...live.events].filter(isShown).map((event) => [event.id, event]));
     const marked = [...byId.values()].sort((a, b) => a.t_ms - b.t_ms);
     const isSame = marked.length === last.current.length && marked.every(({ id }, i) => id === last.current[i]!.id);
     if (!isSame) last.current = marked;
     return last.current;
-  }, [data, lately, parts]);
-  const read_ms = data?.items.length === EARLIER ? (data.items.at(-1)?.t_ms ?? 0) : 0;
-  const since_ms = Math.max(read_ms, data?.begins_ms ?? 0);
+  }, [data, live.events, parts]);
+  const since_ms = knownSinceMs(data, live, serverNow());
   return { events, since_ms: since_ms > leftMs ? since_ms : null };
 }
 
@@ -127,11 +159,12 @@ export function markText({ type, message }: Event): string {
   return message === '' ? EVENTS[type as EventType].title : message;
 }
 
-/** What was marked at each point of an axis: from its time until the next point; the first one has what was before, too. */
+/** What was marked at each point of an axis: from its time until the next point. What was before the first is in none. */
 export function textsAt(times: readonly number[], events: readonly Event[]): string[] {
   const texts = times.map((): string[] => []);
   let at = 0;
   for (const event of events) {
+    if (event.t_ms < times[0]! * 1000) continue;
     while (at + 1 < times.length && times[at + 1]! * 1000 <= event.t_ms) at++;
     texts[at]?.push(markText(event));
   }

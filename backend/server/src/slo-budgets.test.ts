@@ -153,7 +153,10 @@ it('answers for objectives and alerts that are there, and removes them with thei
   await until('the objective is counted', () => ledgers.find(chainId, 'fast') !== undefined);
   for (let n = 1; n <= 100; n++) second('violated', startMs + 1000 * n);
   await until('an alert is open', () => alerts.all().length > 0);
-  await flush(Date.now());
+  await flush(startMs + 100_000);
+  // The time, too, where no second was counted.
+  await flush(startMs + 101_000);
+  expect(await server.running.store.redis.hget(KEYS.sloClock, 'wall_ms')).toBe(String(startMs + 101_000));
   await restart();
 
   const params = { chain_id: chainId, slo_id: 'fast' };

@@ -167,7 +167,7 @@ export class SloLedgers implements OnModuleInit {
     this.lastTickMs = null;
   }
 
-  /** Stores what has changed, in one transaction, and removes what is too old. */
+  /** Stores the time and what has changed, in one transaction, and removes what is too old. */
   async flush(wallMs: number, monotonicMs: number): Promise<void> {
     const nowMs = this.clock.at(wallMs, monotonicMs);
     const writes = [...this.open.values()].flatMap((ledger) => {
@@ -175,7 +175,6 @@ export class SloLedgers implements OnModuleInit {
       const changed = [...ledger.changed];
       return changed.length + gone.length > 0 ? [{ ledger, gone, changed }] : [];
     });
-    if (writes.length === 0) return;
     for (const { ledger } of writes) ledger.changed.clear();
     try {
       await this.store.transact((transaction) => {

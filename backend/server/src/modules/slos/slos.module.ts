@@ -6,7 +6,7 @@ import { notFound } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
 import { SLO_BOARD, type SloBoard } from '../../ports/telemetry.js';
 import { SloAlerts } from './alerts/slo-alerts.js';
-import { historyOf } from './ledger/history-view.js';
+import { byWallClock, historyOf } from './ledger/history-view.js';
 import { LedgerKeeper } from './ledger/ledger-keeper.js';
 import { SloLedgers } from './ledger/slo-ledgers.js';
 import { RunningPredictions } from './running-predictions.js';
@@ -51,15 +51,16 @@ class SlosController {
           (!slo_id || alert.slo_id === slo_id) &&
           (!state || alert.state === state),
       );
-    return pageOf(chosen, query, ({ id }) => id, reply);
+    const told = chosen.map((alert) => byWallClock(alert, this.ledgers.clock));
+    return pageOf(told, query, ({ id }) => id, reply);
   }
 
   @Route('acknowledgeSloAlert')
-  acknowledge(
+  async acknowledge(
     @Input() { params, body }: RouteInput<'acknowledgeSloAlert'>,
     @Caller() caller: SessionInfo,
   ): Promise<SloAlert> {
-    return this.alerts.acknowledge(params.id, body.note, caller.name);
+    return byWallClock(await this.alerts.acknowledge(params.id, body.note, caller.name), this.ledgers.clock);
   }
 }
 

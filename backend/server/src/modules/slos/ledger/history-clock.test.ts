@@ -1,6 +1,8 @@
+import type { SloAlert } from '@orrery/contract';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { HistoryClock } from './history-clock.js';
+import { byWallClock } from './history-view.js';
 
 const EPOCH_MS = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
@@ -45,4 +47,15 @@ it('goes on after a restart: not back, and for no longer than a day', () => {
   const stored = { history_ms: EPOCH_MS, wall_ms: EPOCH_MS + YEAR_MS };
   const after = (downMs: number) => new HistoryClock(stored).at(EPOCH_MS + YEAR_MS + downMs, 3) - EPOCH_MS;
   expect([after(90_000), after(-5000), after(YEAR_MS)]).toEqual([90_000, 0, DAY_MS]);
+});
+
+it('tells since when the budget of an alert is counted by the wall clock', () => {
+  const clock = new HistoryClock({ history_ms: EPOCH_MS, wall_ms: EPOCH_MS + YEAR_MS });
+  clock.at(EPOCH_MS + YEAR_MS, 0);
+  const alert = { id: 'alert-1', fired_ms: EPOCH_MS + YEAR_MS } as SloAlert;
+  expect(byWallClock({ ...alert, since_ms: EPOCH_MS - 5000 }, clock)).toEqual({
+    ...alert,
+    since_ms: EPOCH_MS + YEAR_MS - 5000,
+  });
+  expect(byWallClock(alert, clock)).toEqual(alert);
 });

@@ -1,4 +1,4 @@
-import { SLO_HISTORY_POINTS, type SloHistory } from '@orrery/contract';
+import { SLO_HISTORY_POINTS, type SloAlert, type SloHistory } from '@orrery/contract';
 import { ProblemError } from '../../../platform/problem.js';
 import type { Bucket } from '../budget/bucket-ring.js';
 import { burnRate } from '../budget/budget.js';
@@ -71,6 +71,11 @@ export function historyOf(
   }
   const to_ms = clock.wallOf(toMs);
   return { chain_id, slo_id, goal, period_s, since_ms: clock.wallOf(since_ms), step_s, to_ms, points };
+}
+
+/** An alert as it is told: since when its budget is counted is stored in the time of the history. */
+export function byWallClock({ since_ms, ...alert }: SloAlert, clock: Pick<HistoryClock, 'wallOf'>): SloAlert {
+  return since_ms === undefined ? alert : { ...alert, since_ms: clock.wallOf(since_ms) };
 }
 
 function bad(parameter: string, detail: string): ProblemError {

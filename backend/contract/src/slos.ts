@@ -71,9 +71,11 @@ export const SloAlert = z.strictObject({
   fired_ms: TimestampMs,
   resolved_ms: TimestampMs.nullable(),
   resolution: z
-    .enum(['calm', 'changed', 'removed'])
+    .enum(['calm', 'changed', 'removed', 'undeployed'])
     .nullable()
-    .describe('why it ended: the budget burns no more, or the objective was changed or removed'),
+    .describe(
+      'why it ended: the budget burns no more, the objective was changed, is watched by other rules or was removed, or its chain was undeployed',
+    ),
   burn_long: z.number().min(0).describe('when it fired'),
   burn_short: z.number().min(0).describe('when it fired'),
   left_share: z.number().describe('of the budget, when it fired'),

@@ -1,10 +1,11 @@
-import type { EventDraft, SloStatus } from '@orrery/contract';
+import { Event, type EventDraft, type SloStatus } from '@orrery/contract';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SloAlerts } from './modules/slos/alerts/slo-alerts.js';
 import { SloLedgers } from './modules/slos/ledger/slo-ledgers.js';
 import { Collections } from './platform/durable-collection/collections.js';
 import type { Log } from './platform/log.js';
 import { KEYS } from './platform/redis-keys.js';
+import { compareIds, type EventSource } from './ports/event-log.js';
 import { monitorChain } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
@@ -12,7 +13,7 @@ import { until } from './testing/wait.js';
 const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
 const definition = monitorChain('web');
 const decide = () => undefined;
-/** So that the server's own loops do not look at objectives while the test does. */
+/** So that the server does not look at objectives while the test does, and its loop `slo` is paused. */
 const SLOW = { env: { ORRERY_SLO_PERIOD_MS: '60000' } };
 
 let server: TestServer;
@@ -20,32 +21,57 @@ let chainId: string;
 
 beforeEach(async () => {
   server = await TestServer.start(SLOW);
+  await server.api.call('pauseLoop', { params: { id: 'slo' } });
   chainId = (await server.api.call('createChain', { body: definition })).id;
 });
 afterEach(() => server.stop());
 
-/** What judges objectives in the server, on its real store; the plan is empty. */
+/** What judges objectives in the server, on its real store, of a `world` that tests change; its plan is empty at first. */
 async function judges() {
   const { store } = server.running;
   const collections = new Collections(store, log);
   const told: EventDraft[] = [];
   const events = { append: () => undefined, appendIn: (_: unknown, draft: EventDraft) => void told.push(draft) };
   const ledgers = new SloLedgers(collections, store, events, log);
-  const view = { plan: null } as never;
-  const alerts = new SloAlerts(collections, events, {} as never, {} as never, view, {} as never, {} as never, log);
+  const world = { plan: null as unknown, isDeployed: true, log: [] as Event[] };
+  const between = (id: string, sinceId: string) =>
+    world.log.filter((event) => compareIds(event.id, id) < 0 && compareIds(event.id, sinceId) > 0);
+  const source: Pick<EventSource, 'after' | 'before'> = {
+    after: async (id, limit) => between('18446744073709551615-0', id).slice(0, limit),
+    before: async (id, sinceId, limit) => between(id, sinceId).slice(-limit),
+  };
+  const view = {
+    get plan() {
+      return world.plan;
+    },
+    deployment: () => (world.isDeployed ? {} : undefined),
+  };
+  const alerts = new SloAlerts(
+    collections,
+    events,
+    source as never,
+    { series: () => [] } as never,
+    view as never,
+    { current: { infrastructure: { links: [], switches: [] } } } as never,
+    { troublesOf: () => [] } as never,
+    log,
+  );
   await ledgers.onModuleInit();
   await alerts.onModuleInit();
   let clockMs = 0;
-  /** One second of each state, which ends at `t_ms`, so long after the last one. */
-  const second = (state: SloStatus['state'], t_ms: number, of = definition, afterMs = 1000) => {
+  const evaluate = (statuses: readonly SloStatus[], t_ms: number, of = definition, afterMs = 1000) => {
     clockMs += afterMs;
-    const status = { ...STATUS, chain_id: chainId, state, t_ms } as SloStatus;
-    const [judged] = ledgers.countSeconds([status], () => of, t_ms, clockMs);
+    const judged = ledgers.countSeconds(statuses, () => of, t_ms, clockMs);
     alerts.judge(ledgers, decide, t_ms, clockMs);
-    return judged!;
+    return judged;
+  };
+  /** One second of each state, which ends at `t_ms`, so long after the last one. */
+  const second = (state: SloStatus['state'], t_ms: number, of = definition, afterMs = 1000, origin = STATUS.origin) => {
+    const status = { ...STATUS, chain_id: chainId, state, t_ms, origin } as SloStatus;
+    return evaluate([status], t_ms, of, afterMs)[0]!;
   };
   const flush = (t_ms: number) => ledgers.flush(t_ms, clockMs);
-  return { ledgers, alerts, told, second, flush };
+  return { world, ledgers, alerts, told, second, evaluate, flush };
 }
 
 const STATUS: Omit<SloStatus, 'chain_id' | 'state' | 't_ms'> = {
@@ -144,6 +170,61 @@ it('begins anew with another target, keeps its seconds with another goal, and en
   const stored = await server.running.store.redis.hgetall(KEYS.sloHistory(chainId, 'fast'));
   const coarse = Object.entries(stored).flatMap(([field, rows]) => (field.startsWith('c') ? JSON.parse(rows) : []));
   expect(coarse.find(([of]) => of === slot)?.slice(0, 3)).toEqual([slot, 0, 10]);
+});
+
+it('ends alerts that no rule watches any more or whose chain is undeployed, and fires them anew where it does again', async () => {
+  const { world, ledgers, alerts, second, evaluate } = await judges();
+  const startMs = Date.now() - 200_000;
+  second('met', startMs);
+  await until('the objective is counted', () => ledgers.find(chainId, 'fast') !== undefined);
+  for (let n = 1; n <= 100; n++) second('violated', startMs + 1000 * n);
+  await until('the brief alert is open', () => alerts.all().some(({ state }) => state === 'open'));
+
+  second('violated', startMs + 101_000, definition, 1000, 'live');
+  await until('it is over', () => alerts.all().every(({ state }) => state === 'resolved'));
+  expect(alerts.all().map(({ resolution }) => resolution)).toEqual(['changed']);
+  second('violated', startMs + 102_000, definition, 1000, 'live');
+  second('violated', startMs + 103_000);
+  await until('it fires anew', () => alerts.all().some(({ state }) => state === 'open'));
+
+  evaluate([], startMs + 104_000);
+  world.isDeployed = false;
+  evaluate([], startMs + 105_000);
+  await until('it is over, too', () => alerts.all().every(({ state }) => state === 'resolved'));
+  expect(alerts.all().map(({ resolution }) => resolution)).toEqual(['undeployed', 'changed']);
+});
+
+it('finds what failed under a chain that healing moved away, after the wall clock was set back an hour', async () => {
+  const { world, ledgers, alerts, second } = await judges();
+  const startMs = Date.now();
+  const backMs = startMs - 3_600_000;
+  const planOn = (server: string) => ({
+    graph: { nodes: [{ kind: 'nf', id: 'web.ids.0', chain_id: chainId, node_id: 'ids', server, board: null }] },
+    chains: [{ chain_id: chainId, definition }],
+  });
+  // Ids of a Redis Stream do not go back with the clock.
+  const add = (t_ms: number, draft: EventDraft) => {
+    const head = { id: `${startMs + 3000}-${world.log.length}`, t_ms, project: 'default', severity: 'info' };
+    world.log.push(Event.parse({ ...head, actor: 'server', ...draft }));
+  };
+  world.plan = planOn('server-1');
+  second('met', startMs);
+  await until('the objective is counted', () => ledgers.find(chainId, 'fast') !== undefined);
+  for (let n = 1; n <= 3; n++) second('met', startMs + 1000 * n);
+  for (let n = 4; n <= 20; n++) second('met', backMs + 1000 * n);
+  const away = { subject: 'server-1', message: 'server-1 is away', data: { origin: 'twin' } } as const;
+  add(backMs + 20_200, { type: 'node.disconnected', ...away });
+  const data = { chain_id: chainId, plan_id: 'pn-1', chains: [chainId] };
+  const moved = { subject: 'op-1', message: 'Deployment of Web', actor: 'healing', data };
+  add(backMs + 20_700, { type: 'operation.started', ...moved });
+  world.plan = planOn('server-2');
+  for (let n = 21; n <= 40; n++) second('violated', backMs + 1000 * n);
+  const [alert] = await until('the alert is stored', () => alerts.all().length > 0 && alerts.all());
+  expect(alert).toMatchObject({
+    began_ms: backMs + 20_000,
+    cause: { kind: 'failure', id: 'server-1' },
+    reactions: [{ kind: 'operation', id: 'op-1' }],
+  });
 });
 
 it('answers for objectives and alerts that are there, and removes them with their chain', async () => {

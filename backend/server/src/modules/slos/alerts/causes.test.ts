@@ -2,6 +2,7 @@ import { Event, type EventDraft } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { causeOf, reactionsOf } from './causes.js';
 import { whereFuller, whereSlower } from './places.js';
+import { SiteMemory } from './site-memory.js';
 
 const BEGAN_MS = 1_700_000_000_000;
 /** Seen a second later. */
@@ -83,6 +84,52 @@ describe('the cause of a violation', () => {
       event_id: null,
       what: 'The queue of ids is full: 420 packets/s have no room',
     });
+  });
+});
+
+describe('what a chain ran on', () => {
+  const links = [
+    { id: 'link-1', a: { node: 'server-1' }, b: { node: 'leaf-1' } },
+    { id: 'link-2', a: { node: 'server-2' }, b: { node: 'leaf-1' } },
+  ];
+  const network = { links, switches: [{ id: 'leaf-1' }] } as never;
+  const planOn = (server: string, chain_id = 'ch-1') => {
+    const node = { kind: 'nf', id: `${chain_id}.ids.0`, chain_id, node_id: 'ids', server, board: null };
+    const definition = { traffic_class: { from: ['host-1'] } };
+    return { graph: { nodes: [node], edges: [] }, chains: [{ chain_id, definition }] } as never;
+  };
+  const away: EventDraft = { type: 'node.disconnected', subject: 'server-1', message: 'server-1 is away', data: { origin: 'twin' } };
+
+  it('is what it ran on before a loop moved it away from what had failed', () => {
+    const sites = new SiteMemory();
+    sites.follow(planOn('server-1'), BEGAN_MS - 2000);
+    sites.follow(planOn('server-2'), BEGAN_MS + 1000);
+    sites.see('ch-1 fast', 'ch-1', VIOLATION, network);
+    // Long after, when the first plan is forgotten.
+    const movedMs = BEGAN_MS + 600_000;
+    sites.follow(planOn('server-2'), movedMs);
+    const seen = sites.of('ch-1 fast', 'ch-1', VIOLATION, network);
+    expect(seen.parts).toEqual(new Set(['server-1', 'server-2', 'link-1', 'link-2', 'leaf-1', 'host-1', 'ch-1.ids.0']));
+    const events = [at(5, away), at(1, healing)];
+    expect(causeOf(events, seen, VIOLATION, null)).toMatchObject({ kind: 'failure', id: 'server-1' });
+    expect(reactionsOf(events, seen, { ...VIOLATION, began_ms: BEGAN_MS - 1000 }, movedMs)).toMatchObject([
+      { kind: 'operation', id: 'op-1' },
+    ]);
+
+    const next = { began_ms: movedMs, seen_ms: movedMs + 1000 };
+    expect(sites.of('ch-1 fast', 'ch-1', next, network).parts).not.toContain('server-1');
+    expect(sites.lately('ch-2', network).parts).not.toContain('server-2');
+    sites.retain(new Set());
+    expect(sites.of('ch-1 fast', 'ch-1', VIOLATION, network).parts).not.toContain('server-1');
+  });
+
+  it('is looked for no further back than a cause', () => {
+    const sites = new SiteMemory();
+    sites.follow(planOn('server-1'), BEGAN_MS - 121_000);
+    sites.follow(planOn('server-2'), BEGAN_MS - 100_000);
+    sites.follow(null, BEGAN_MS + 1000);
+    expect(sites.of('ch-1 fast', 'ch-1', VIOLATION, network).parts).not.toContain('server-1');
+    expect(sites.of('ch-1 fast', 'ch-1', VIOLATION, network).parts).toContain('server-2');
   });
 });
 

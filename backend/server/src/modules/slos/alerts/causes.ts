@@ -163,18 +163,17 @@ function failureOf(event: Event, parts: ReadonlySet<string>): Pick<SloCause, 'ki
 
 /** The servers, boards and instances of a chain, the hosts that send into it, every switch, and the links between them. */
 export function siteOf(
-  plan: Pick<Plan, 'graph' | 'chains'>,
   chainId: string,
+  own: readonly Plan['graph']['nodes'][number][],
+  senders: readonly string[],
   { links, switches }: Pick<Infrastructure, 'links' | 'switches'>,
 ): ChainSite {
-  const own = plan.graph.nodes.filter(({ chain_id }) => chain_id === chainId);
-  const chain = plan.chains.find(({ chain_id }) => chain_id === chainId);
   const boards = own.flatMap((node) => (node.kind === 'nf' && node.board ? [node.board.board] : []));
   const nodes = new Set([
     ...own.flatMap((node) => ('server' in node ? [node.server] : [])),
     ...boards,
     ...switches.map(({ id }) => id),
-    ...(chain?.definition.traffic_class.from ?? []),
+    ...senders,
   ]);
   const between = links.filter(({ a, b }) => nodes.has(a.node) && nodes.has(b.node)).map(({ id }) => id);
   return { chainId, parts: new Set([...nodes, ...between, ...own.map(({ id }) => id)]) };

@@ -15,14 +15,17 @@ import { AlertState, type Burning, burning, ruleName, rulesOf } from '../budget/
 import { budgetOf } from '../budget/budget.js';
 import type { Violation } from '../budget/seconds-history.js';
 import { type Ledger, type LedgerRecord, ledgerId, type SloLedgers } from '../ledger/slo-ledgers.js';
-import { BEFORE_MS, causeOf, reactionsOf, siteOf } from './causes.js';
+import { BEFORE_MS, type ChainSite, causeOf, reactionsOf } from './causes.js';
 import { growthsOf } from './growths.js';
 import { whereFuller, whereSlower } from './places.js';
+import { SiteMemory } from './site-memory.js';
 
 /** Resolved alerts beyond this number are forgotten, the oldest first. */
 const MOST_ALERTS = 1000;
-/** Events that are read for one cause. */
+/** Events that are read for one cause, twice. */
 const MOST_EVENTS = 2000;
+/** After every event. */
+const END_ID = '18446744073709551615-0';
 const RANK = { error: 0, warning: 1, info: 2 } as const;
 
 type Decide = LoopRun['decide'];
@@ -36,6 +39,7 @@ export class SloAlerts implements OnModuleInit {
     { readonly ledger: string; readonly sinceMs: number; readonly state: AlertState }
   >();
   private readonly ending = new Set<string>();
+  private readonly sites = new SiteMemory();
 
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
@@ -71,18 +75,24 @@ export class SloAlerts implements OnModuleInit {
   judge(ledgers: Pick<SloLedgers, 'all' | 'clock'>, decide: Decide, wallMs: number, monotonicMs: number): void {
     const { clock } = ledgers;
     const nowMs = clock.at(wallMs, monotonicMs);
+    this.sites.follow(this.view.plan, nowMs);
     for (const ledger of ledgers.all()) {
       const { record, history, status } = ledger;
+      const { lastSeen } = history;
+      if (lastSeen) this.sites.see(ledgerId(record), record.chain_id, lastSeen, this.network);
       for (const rule of rulesOf(status?.origin ?? 'twin')) {
         const state = this.stateOf(ledger, rule);
         if (!state.isOpen && !status) continue;
         const found = burning(rule, record.goal, (seconds) => history.over(seconds, nowMs));
         const change = state.take(found, history.judged_s);
         if (change === 'fires') {
-          const { began_ms, seen_ms } = history.violation() ?? { began_ms: nowMs, seen_ms: nowMs };
-          const violation = { began_ms: clock.wallOf(began_ms), seen_ms: clock.wallOf(seen_ms) };
+          const violation = history.violation() ?? { began_ms: nowMs, seen_ms: nowMs };
+          const site = this.sites.of(ledgerId(record), record.chain_id, violation, this.network);
+          const { began_ms, seen_ms } = violation;
+          const told = { began_ms: clock.saidAt(began_ms), seen_ms: clock.saidAt(seen_ms) };
           const { left_share } = budgetOf(history, record, nowMs);
-          this.fire({ record, rule, found, violation, left_share }, state, decide, wallMs);
+          const fired = { record, rule, found, began_ms: clock.wallOf(began_ms), told, site, left_share };
+          this.fire(fired, state, decide, wallMs);
         }
         if (change === 'resolves')
           this.endAll(this.openOf(ledger, rule), 'calm', decide, wallMs, () => {
@@ -126,7 +136,7 @@ export class SloAlerts implements OnModuleInit {
   }
 
   private stateOf({ record }: Ledger, rule: AlertRule): AlertState {
-    const name = `${ledgerId(record)} ${ruleName(rule)}`;
+    const name = stateName(record, rule);
     const known = this.states.get(name);
     if (known?.sinceMs === record.since_ms) return known.state;
     const open = this.openOf({ record }, rule).some((alert) => isOf(alert, record));
@@ -173,9 +183,10 @@ export class SloAlerts implements OnModuleInit {
       });
   }
 
-  private async alertOf({ record, rule, found, violation, left_share }: Fired, wallMs: number): Promise<SloAlert> {
+  private async alertOf(fired: Fired, wallMs: number): Promise<SloAlert> {
+    const { record, rule, found, began_ms, left_share } = fired;
     const { chain_id, slo_id, since_ms } = record;
-    const { cause, place, reactions } = await this.explain(chain_id, record.kind, violation, wallMs);
+    const { cause, place, reactions } = await this.explain(fired, wallMs);
     return SloAlert.parse({
       id: newId('alert'),
       chain_id,
@@ -183,7 +194,7 @@ export class SloAlerts implements OnModuleInit {
       rule,
       state: 'open',
       since_ms,
-      began_ms: violation.began_ms,
+      began_ms,
       fired_ms: wallMs,
       resolved_ms: null,
       resolution: null,
@@ -198,50 +209,65 @@ export class SloAlerts implements OnModuleInit {
   }
 
   private async explain(
-    chainId: string,
-    kind: string,
-    violation: Violation,
+    { record, told, site }: Fired,
     nowMs: number,
   ): Promise<Pick<SloAlert, 'cause' | 'reactions' | 'place'>> {
+    const { chain_id, kind } = record;
     const { plan } = this.view;
     if (!plan) return { cause: null, place: null, reactions: [] };
-    const { infrastructure } = this.infrastructure.current;
-    const growths = growthsOf(plan, chainId, violation.began_ms, (keys, since) => this.telemetry.series(keys, since));
+    const growths = growthsOf(plan, chain_id, told.began_ms, (keys, since) => this.telemetry.series(keys, since));
     const full = whereFuller(growths.fuller);
-    const lost = this.dataPath.troublesOf(chainId)[0]?.what;
+    const lost = this.dataPath.troublesOf(chain_id)[0]?.what;
     const slower = kind === 'latency' ? whereSlower(growths.chain, growths.slower) : null;
     const measured = slower ?? (full && { nf: full.nf, what: full.what });
     const place = lost === undefined ? measured : { nf: null, what: lost.slice(0, 400) };
     const overload = full?.nf ? { nf: full.nf, lost_pps: full.lost_pps } : null;
-    const site = siteOf(plan, chainId, infrastructure);
-    const cause = causeOf(await this.eventsBefore(violation), site, violation, overload);
-    return { cause, place, reactions: await this.reactions(chainId, violation, nowMs) };
+    const cause = causeOf(await this.eventsBefore(told), site, told, overload);
+    return { cause, place, reactions: await this.reactions(site, told, nowMs) };
   }
 
-  /** The latest before a violation was seen, within the time in which a cause is looked for. */
-  private eventsBefore({ began_ms, seen_ms }: Violation): Promise<Event[]> {
-    return this.source.before(idAt(seen_ms + 1), idAt(began_ms - BEFORE_MS), MOST_EVENTS);
+  /**
+   * The latest before a violation was seen, within the time in which a cause is looked for, and the latest of all: ids never go back,
+   * so that after a wall clock that was set back they are ahead of the times of their events.
+   */
+  private async eventsBefore({ began_ms, seen_ms }: Violation): Promise<Event[]> {
+    const sinceId = idAt(began_ms - BEFORE_MS);
+    const found = [
+      ...(await this.source.before(idAt(seen_ms + 1), sinceId, MOST_EVENTS)),
+      ...(await this.source.before(END_ID, sinceId, MOST_EVENTS)),
+    ];
+    return [...new Map(found.map((event) => [event.id, event])).values()];
   }
 
-  private async reactions(chainId: string, violation: Violation, untilMs: number): Promise<SloCause[]> {
-    const { plan } = this.view;
-    if (!plan) return [];
-    const site = siteOf(plan, chainId, this.infrastructure.current.infrastructure);
+  private async reactions(site: ChainSite, violation: Violation, untilMs: number): Promise<SloCause[]> {
+    if (!this.view.plan) return [];
     return reactionsOf(await this.source.after(idAt(violation.began_ms), MOST_EVENTS), site, violation, untilMs);
   }
 
-  /** Alerts of objectives that are no longer, or are others now. */
+  private get network() {
+    return this.infrastructure.current.infrastructure;
+  }
+
+  /** Alerts of objectives that are no longer, are others now or not deployed, or of rules that are not theirs any more. */
   private endOrphans(ledgers: readonly Ledger[], decide: Decide, wallMs: number): void {
-    const known = new Map(ledgers.map(({ record }) => [ledgerId(record), record]));
+    const known = new Map(ledgers.map((ledger) => [ledgerId(ledger.record), ledger]));
     for (const [name, { ledger }] of this.states) if (!known.has(ledger)) this.states.delete(name);
+    this.sites.retain(known);
     const open = this.alerts.all().filter(({ state }) => state === 'open');
-    const removed = open.filter((alert) => !known.has(ledgerId(alert)));
-    const changed = open.filter((alert) => {
-      const record = known.get(ledgerId(alert));
-      return record && !isOf(alert, record);
-    });
-    this.endAll(removed, 'removed', decide, wallMs);
-    this.endAll(changed, 'changed', decide, wallMs);
+    if (open.length === 0) return;
+    const planned = new Set(this.view.plan?.chains.map(({ chain_id }) => chain_id));
+    for (const alert of open) {
+      const ledger = known.get(ledgerId(alert));
+      const isDeployed = planned.has(alert.chain_id) || this.view.deployment(alert.chain_id) !== undefined;
+      if (!ledger) this.endAll([alert], 'removed', decide, wallMs);
+      else if (!isOf(alert, ledger.record)) this.endAll([alert], 'changed', decide, wallMs);
+      else if (!isDeployed || !isWatched(alert, ledger)) {
+        this.endAll([alert], isDeployed ? 'changed' : 'undeployed', decide, wallMs);
+        // It may burn on: where the rule watches it again, it fires anew.
+        const kept = this.states.get(stateName(alert, alert.rule));
+        if (kept) kept.state.isOpen = false;
+      }
+    }
   }
 
   private endAll(
@@ -254,7 +280,8 @@ export class SloAlerts implements OnModuleInit {
     for (const { id, chain_id, slo_id, fired_ms } of alerts) {
       if (this.ending.has(id)) continue;
       this.ending.add(id);
-      this.reactions(chain_id, { began_ms: fired_ms, seen_ms: fired_ms }, wallMs)
+      const site = this.sites.lately(chain_id, this.network);
+      this.reactions(site, { began_ms: fired_ms, seen_ms: fired_ms }, wallMs)
         .then((later) =>
           this.collections.commit((batch) => {
             const alert = this.alerts.find(id);
@@ -293,9 +320,20 @@ interface Fired {
   readonly record: LedgerRecord;
   readonly rule: AlertRule;
   readonly found: Burning;
-  /** By the wall clock. */
-  readonly violation: Violation;
+  /** By the wall clock, if it was as right as now. */
+  readonly began_ms: number;
+  /** By the wall clock of then, as the events of then have it. */
+  readonly told: Violation;
+  readonly site: ChainSite;
   readonly left_share: number;
+}
+
+const stateName = (of: Pick<LedgerRecord, 'chain_id' | 'slo_id'>, rule: AlertRule) =>
+  `${ledgerId(of)} ${ruleName(rule)}`;
+
+/** Whether the rule of the alert watches the objective; true while this is not judged. */
+function isWatched({ rule }: SloAlert, { status }: Ledger): boolean {
+  return !status || rulesOf(status.origin).some((each) => ruleName(each) === ruleName(rule));
 }
 
 /** Whether the alert is about the seconds that are counted now. */
@@ -308,8 +346,9 @@ const idAt = (ms: number) => `${Math.max(0, Math.floor(ms))}-0`;
 
 const WORDS: Readonly<Record<NonNullable<SloAlert['resolution']>, string>> = {
   calm: 'its budget burns no faster than it may',
-  changed: 'the objective was changed',
+  changed: 'the objective was changed, or other rules watch it now',
   removed: 'there is no such objective any more',
+  undeployed: 'the chain is not deployed any more',
 };
 
 const times = (rate: number) => `${rate < 10 ? rate.toPrecision(2) : rate.toFixed(0)} times`;

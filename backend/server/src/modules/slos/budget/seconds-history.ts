@@ -78,6 +78,11 @@ export class SecondsHistory {
     return { began_ms, seen_ms };
   }
 
+  /** The last violation that this server saw begin; null: none. */
+  get lastSeen(): Violation | null {
+    return this.seen;
+  }
+
   /** What is kept of it in one for another period. */
   withPeriod(period_s: number): SecondsHistory {
     const next = new SecondsHistory(period_s, this.isWorse);

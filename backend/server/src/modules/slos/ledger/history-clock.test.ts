@@ -49,6 +49,19 @@ it('goes on after a restart: not back, and for no longer than a day', () => {
   expect([after(90_000), after(-5000), after(YEAR_MS)]).toEqual([90_000, 0, DAY_MS]);
 });
 
+it('tells what a wall clock said before it jumped, which is what events of that time have', () => {
+  const clock = new HistoryClock(null);
+  clock.at(EPOCH_MS, 0);
+  clock.at(EPOCH_MS + 10_000, 10_000);
+  clock.at(EPOCH_MS + 11_000 - 3_600_000, 11_000);
+  clock.at(EPOCH_MS + 20_000 - 3_600_000, 20_000);
+  const now = clock.at(EPOCH_MS + 21_000 + YEAR_MS, 21_000);
+  expect(now).toBe(EPOCH_MS + 21_000);
+  const said = [5000, 10_000, 15_000, 21_000].map((ms) => clock.saidAt(EPOCH_MS + ms) - EPOCH_MS - ms);
+  expect(said).toEqual([0, 0, -3_600_000, YEAR_MS]);
+  expect(clock.wallOf(EPOCH_MS + 5000)).toBe(EPOCH_MS + 5000 + YEAR_MS);
+});
+
 it('tells since when the budget of an alert is counted by the wall clock', () => {
   const clock = new HistoryClock({ history_ms: EPOCH_MS, wall_ms: EPOCH_MS + YEAR_MS });
   clock.at(EPOCH_MS + YEAR_MS, 0);

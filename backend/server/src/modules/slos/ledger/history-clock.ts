@@ -4,6 +4,8 @@ import { z } from 'zod';
 const FOLLOWED_MS = 2000;
 /** A server counts as down for no longer: nothing tells a longer time from a wall clock that is wrong. */
 const MOST_DOWN_MS = 86_400_000;
+/** Jumps of the wall clock that are remembered: the latest. */
+const MOST_JUMPS = 16;
 
 /** What is stored: the same moment by both clocks. */
 export const StoredClock = z.object({ history_ms: z.coerce.number(), wall_ms: z.coerce.number() });
@@ -17,6 +19,8 @@ export class HistoryClock {
   private nowMs: number | null = null;
   private seenMs = 0;
   private aheadMs = 0;
+  /** How far the wall clock was ahead before each jump, the oldest first. */
+  private jumps: { readonly untilMs: number; readonly aheadMs: number }[] = [];
 
   /** `stored`: null before the first server. */
   constructor(private readonly stored: StoredClock | null) {}
@@ -32,7 +36,7 @@ export class HistoryClock {
       this.nowMs += elapsedMs;
       const behindMs = wallMs - this.aheadMs - this.nowMs;
       if (Math.abs(behindMs) <= FOLLOWED_MS) this.nowMs += Math.max(-elapsedMs, behindMs);
-      this.aheadMs = Math.abs(behindMs) <= FOLLOWED_MS ? this.aheadMs : wallMs - this.nowMs;
+      else this.jumpTo(wallMs - this.nowMs, this.nowMs - elapsedMs);
     }
     this.seenMs = monotonicMs;
     return this.nowMs;
@@ -43,7 +47,19 @@ export class HistoryClock {
     return Math.max(0, Math.round(historyMs + this.aheadMs));
   }
 
+  /** What the wall clock said then, right or wrong: events of that time have this time. */
+  saidAt(historyMs: number): number {
+    const jump = this.jumps.find(({ untilMs }) => historyMs <= untilMs);
+    return Math.max(0, Math.round(historyMs + (jump?.aheadMs ?? this.aheadMs)));
+  }
+
   historyOf(wallMs: number): number {
     return wallMs - this.aheadMs;
+  }
+
+  /** `untilMs`: the last time that it was seen not to have jumped. */
+  private jumpTo(aheadMs: number, untilMs: number): void {
+    this.jumps = [...this.jumps.slice(1 - MOST_JUMPS), { untilMs, aheadMs: this.aheadMs }];
+    this.aheadMs = aheadMs;
   }
 }

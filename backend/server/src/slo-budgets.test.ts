@@ -179,6 +179,7 @@ it('ends alerts that no rule watches any more or whose chain is undeployed, and 
   await until('the objective is counted', () => ledgers.find(chainId, 'fast') !== undefined);
   for (let n = 1; n <= 100; n++) second('violated', startMs + 1000 * n);
   await until('the brief alert is open', () => alerts.all().some(({ state }) => state === 'open'));
+  expect(alerts.openNumbers()).toEqual(new Map([[`${chainId} fast`, { warning: 1 }]]));
 
   second('violated', startMs + 101_000, definition, 1000, 'live');
   await until('it is over', () => alerts.all().every(({ state }) => state === 'resolved'));
@@ -192,6 +193,7 @@ it('ends alerts that no rule watches any more or whose chain is undeployed, and 
   evaluate([], startMs + 105_000);
   await until('it is over, too', () => alerts.all().every(({ state }) => state === 'resolved'));
   expect(alerts.all().map(({ resolution }) => resolution)).toEqual(['undeployed', 'changed']);
+  expect(alerts.openNumbers().size).toBe(0);
 });
 
 it('finds what failed under a chain that healing moved away, after the wall clock was set back an hour', async () => {

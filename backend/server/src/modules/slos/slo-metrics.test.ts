@@ -1,5 +1,5 @@
 import type { SloStatus } from '@orrery/contract';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Metrics } from '../../platform/metrics.js';
 import { SloMetrics } from './slo-metrics.js';
 
@@ -27,9 +27,7 @@ it('tells objectives to Prometheus: state, seconds, budget, burn rates and alert
   const metrics = new Metrics();
   let statuses = [status('fast', { state: 'violated', budget }), status('first', { state: 'no-data', budget: null })];
   const board = { all: () => statuses, onChange: () => undefined };
-  const alerts = {
-    openNumber: (_: string, slo: string, severity: string) => Number(slo === 'fast' && severity === 'error'),
-  };
+  const alerts = { openNumbers: () => new Map([['ch-1 fast', { error: 1 }]]) };
   const definition = { class_slos: [{ id: 'first', kind: 'priority', above: 'e1', below: 'e2' }] };
   const view = { plan: { chains: [{ chain_id: 'ch-1', definition }] } };
   new SloMetrics(metrics, board, { uncountedNumber: 3 } as never, alerts as never, view as never);
@@ -53,12 +51,17 @@ it('tells objectives to Prometheus: state, seconds, budget, burn rates and alert
   expect((await read()).map(({ name }) => name)).toEqual(['objectives_without_budget']);
 });
 
-it('has series of so many objectives at most', async () => {
+it('has series of so many objectives at most, those with a budget first, and looks at the alerts once', async () => {
   const metrics = new Metrics();
-  const statuses = Array.from({ length: 2100 }, (_, n) => status(`s${n}`, { state: 'met', budget: null }));
+  const statuses = Array.from({ length: 2100 }, (_, n) =>
+    status(`s${n}`, { state: 'met', budget: n < 150 ? null : budget }),
+  );
   const board = { all: () => statuses, onChange: () => undefined };
-  const none = { uncountedNumber: 0, openNumber: () => 0, plan: null } as never;
+  const openNumbers = vi.fn(() => new Map());
+  const none = { uncountedNumber: 0, openNumbers, plan: null } as never;
   new SloMetrics(metrics, board, none, none, none);
   const series = parsed(await metrics.registry.metrics());
   expect(series.filter(({ name }) => name === 'state')).toHaveLength(2000);
+  expect(series.filter(({ name }) => name === 'good_seconds')).toHaveLength(1950);
+  expect(openNumbers).toHaveBeenCalledTimes(1);
 });

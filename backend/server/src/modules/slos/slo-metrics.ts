@@ -22,7 +22,9 @@ const FIGURES: readonly (readonly [name: string, help: string, figure: Figure])[
   ['budget_left_seconds', 'Seconds for which the objective may still be missed', ({ budget }) => budget?.left_s],
 ];
 
-/** Objectives in Prometheus. At most `MOST_LEDGERS` of them, and the number of the others. */
+type Tell = (set: (labels: Labels & Record<string, string>, value: number) => void, status: SloStatus) => void;
+
+/** Objectives in Prometheus. At most `MOST_LEDGERS` of them, those with a budget first, and the number of the others. */
 @Injectable()
 export class SloMetrics {
   constructor(
@@ -42,7 +44,7 @@ export class SloMetrics {
       name: string,
       help: string,
       more: readonly string[],
-      tell: (set: (labels: Labels & Record<string, string>, value: number) => void, status: SloStatus) => void,
+      tellNow: () => Tell,
     ) =>
       new Gauge({
         name: `orrery_slo_${name}`,
@@ -51,30 +53,35 @@ export class SloMetrics {
         registers: [registry],
         collect() {
           this.reset();
-          for (const status of board.all().slice(0, MOST_LEDGERS))
+          const tell = tellNow();
+          for (const status of countedFirst(board.all()).slice(0, MOST_LEDGERS))
             tell((labels, value) => this.set(labels, value), status);
         },
       });
     for (const [name, help, figure] of FIGURES)
-      gauge(name, help, [], (set, status) => {
+      gauge(name, help, [], () => (set, status) => {
         const value = figure(status);
         if (value !== null && value !== undefined) set(labelsOf(status), value);
       });
-    gauge('state', 'State of the objective: the one that it is in is 1', ['state'], (set, status) =>
-      set({ ...labelsOf(status), state: status.state }, 1),
-    );
+    gauge('state', 'State of the objective: the one that it is in is 1', ['state'], () => (set, status) => {
+      set({ ...labelsOf(status), state: status.state }, 1);
+    });
     gauge(
       'burn_rate',
       'How fast the budget is used up over a window: at 1 it lasts its period',
       ['window'],
-      (set, status) => {
+      () => (set, status) => {
         for (const { window_s, rate } of status.budget?.burn ?? [])
           if (rate !== null) set({ ...labelsOf(status), window: `${window_s}s` }, rate);
       },
     );
-    gauge('alerts_open', 'Open alerts about the budget', ['severity'], (set, status) => {
-      for (const severity of ['warning', 'error'] as const)
-        set({ ...labelsOf(status), severity }, alerts.openNumber(status.chain_id, status.slo_id, severity));
+    gauge('alerts_open', 'Open alerts about the budget', ['severity'], () => {
+      const open = alerts.openNumbers();
+      return (set, status) => {
+        const own = open.get(ledgerId(status));
+        for (const severity of ['warning', 'error'] as const)
+          set({ ...labelsOf(status), severity }, own?.[severity] ?? 0);
+      };
     });
     new Gauge({
       name: 'orrery_slo_objectives_without_budget',
@@ -85,6 +92,13 @@ export class SloMetrics {
       },
     });
   }
+}
+
+/** Where there are more than are told, those go first whose seconds are counted. */
+function countedFirst(statuses: readonly SloStatus[]): readonly SloStatus[] {
+  if (statuses.length <= MOST_LEDGERS) return statuses;
+  const counted = statuses.filter(({ budget }) => budget !== null);
+  return [...counted, ...statuses.filter(({ budget }) => budget === null)];
 }
 
 /** The two classes of each objective between classes, by chain and objective. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type AlertRule, type Event, MOST_REACTIONS, SloAlert, type SloCause } from '@orrery/contract';
+import { type AlertRule, type Event, MOST_REACTIONS, type Severity, SloAlert, type SloCause } from '@orrery/contract';
 import type { LoopRun } from '../../../platform/control-loop/definition.js';
 import { type Batch, COLLECTIONS, type Collections } from '../../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../../platform/durable-collection/durable-collection.js';
@@ -103,13 +103,16 @@ export class SloAlerts implements OnModuleInit {
     this.endOrphans(ledgers.all(), decide, wallMs);
   }
 
-  openNumber(chainId: string, sloId: string, severity: AlertRule['severity']): number {
-    return this.alerts
-      .all()
-      .filter(
-        ({ chain_id, slo_id, state, rule }) =>
-          state === 'open' && chain_id === chainId && slo_id === sloId && rule.severity === severity,
-      ).length;
+  /** How many are open, by objective and severity; none where there is no entry. */
+  openNumbers(): ReadonlyMap<string, Readonly<Partial<Record<Severity, number>>>> {
+    const numbers = new Map<string, Partial<Record<Severity, number>>>();
+    for (const alert of this.alerts.all()) {
+      if (alert.state !== 'open') continue;
+      const { severity } = alert.rule;
+      const own = numbers.get(ledgerId(alert)) ?? {};
+      numbers.set(ledgerId(alert), { ...own, [severity]: (own[severity] ?? 0) + 1 });
+    }
+    return numbers;
   }
 
   /** Throws 404. */

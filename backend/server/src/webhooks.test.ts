@@ -13,11 +13,11 @@ interface Received {
   readonly body: string;
 }
 
-/** Where messages come in. `answers`: what the next ones are answered, then 204; `held`: 200, once `release` is called. */
+/** Where messages come in. `answers`: what the next ones are answered, then 204; `held`: what `release` is called with, or 200. */
 class Receiver {
   readonly received: Received[] = [];
   answers: (number | 'held' | 'redirect')[] = [];
-  release: () => void = () => undefined;
+  release: (status?: number) => void = () => undefined;
 
   private constructor(private readonly http: Server) {}
 
@@ -30,7 +30,7 @@ class Receiver {
       request.on('end', () => {
         receiver.received.push({ headers: request.headers, body });
         const answer = receiver.answers.shift() ?? 204;
-        if (answer === 'held') receiver.release = () => response.writeHead(200).end();
+        if (answer === 'held') receiver.release = (status = 200) => response.writeHead(status).end();
         else if (answer === 'redirect') response.writeHead(302, { location: receiver.url }).end();
         else response.writeHead(answer).end();
       });
@@ -182,6 +182,30 @@ it('sends to a new address at once, nothing while it is disabled, and nothing of
   await pause();
   await until('the next one arrives', () => receiver.received.length === 3);
   expect(receiver.types).toEqual(['loop.paused', 'loop.paused', 'loop.paused']);
+});
+
+it('waits for no event that it wants no longer, or that came before it was enabled anew', async () => {
+  receiver.answers = Array(100).fill(503);
+  const { id } = await server.api.call('createWebhook', { body: request() });
+  const put = (body: WebhookRequest) => server.api.call('putWebhook', { params: { id }, body });
+  await pause();
+  await until('it fails', async () => (await hookOf(id)).attempts > 0);
+  await put(request({ types: ['loop.resumed'] }));
+  await until('nothing waits', async () => (await hookOf(id)).state === 'idle');
+  expect(await hookOf(id)).toMatchObject({ attempts: 0, retry_in_s: null, delivered: 0 });
+
+  receiver.answers = ['held'];
+  const { length } = receiver.received;
+  await resume();
+  await until('the next one arrives', () => receiver.received.length > length);
+  await put(request({ enabled: false }));
+  await put(request());
+  receiver.release(502);
+  await until('the answer is counted', async () => (await hookOf(id)).last_attempt?.status === 502);
+  expect(await hookOf(id)).toMatchObject({ state: 'idle', attempts: 0, delivered: 0 });
+  await pause();
+  await until('what comes later is sent', async () => (await hookOf(id)).delivered === 1);
+  expect(receiver.types.at(-1)).toBe('loop.paused');
 });
 
 it('misses nothing when events that it did not want have made way before the next start', async () => {

@@ -91,15 +91,16 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
 
   describe(hook: StoredWebhook): Webhook {
     const { secret: _secret, ...fields } = hook;
-    const { cursor: _cursor, waiting, ...progress } = this.webhooks.progressOf(hook.id);
+    const { cursor, waiting, ...progress } = this.webhooks.progressOf(hook.id);
     const retry = this.retries.get(hook.id);
-    const state = this.loop.status().paused ? 'paused' : waiting ? 'retrying' : 'idle';
+    const waits = waiting !== null && !this.hasPassed(hook, this.cursors.get(hook.id) ?? cursor);
+    const state = this.loop.status().paused ? 'paused' : waits ? 'retrying' : 'idle';
     return {
       ...fields,
       ...progress,
       revision: this.webhooks.revisionOf(hook.id),
       state: hook.enabled ? state : 'disabled',
-      attempts: waiting?.attempts ?? 0,
+      attempts: waits ? waiting.attempts : 0,
       retry_in_s: retry ? Math.max(0, retry.atMs - performance.now()) / 1000 : null,
     };
   }
@@ -148,9 +149,15 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
         this.cursors.set(hook.id, cursor);
       }
       const isDue = performance.now() - (this.storedMs.get(hook.id) ?? Number.NEGATIVE_INFINITY) >= STORE_MS;
-      if (isDue || events.length === READ_AT_ONCE) await this.keep(hook, cursor);
+      if (isDue || events.length === READ_AT_ONCE || this.hasPassed(hook, cursor)) await this.keep(hook, cursor);
       if (events.length < READ_AT_ONCE) return null;
     }
+  }
+
+  /** Whether the event that waits is wanted no longer. */
+  private hasPassed(hook: StoredWebhook, cursor: string): boolean {
+    const { waiting } = this.webhooks.progressOf(hook.id);
+    return waiting !== null && compareIds(waiting.event_id, cursor) <= 0;
   }
 
   private async keep(hook: StoredWebhook, cursor: string): Promise<void> {

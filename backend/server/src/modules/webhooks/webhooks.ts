@@ -92,7 +92,7 @@ export class Webhooks implements OnModuleInit {
 
   /**
    * Stores how far a webhook has come, and tells what came of it. It never goes back: one that was enabled again meanwhile has begun
-   * later. One that was removed leaves nothing.
+   * later; no event waits that it is done with. One that was removed leaves nothing.
    */
   advance(
     hook: StoredWebhook,
@@ -105,7 +105,8 @@ export class Webhooks implements OnModuleInit {
       const progress = next(now);
       const isBehind = compareIds(progress.cursor, now.cursor) < 0;
       const { cursor, waiting } = isBehind ? now : progress;
-      batch.put(this.progress, { ...progress, cursor, waiting });
+      const waits = waiting !== null && compareIds(waiting.event_id, cursor) > 0;
+      batch.put(this.progress, { ...progress, cursor, waiting: waits ? waiting : null });
       for (const draft of news) batch.also((transaction) => this.events.appendIn(transaction, draft));
     });
   }

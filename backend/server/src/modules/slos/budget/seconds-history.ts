@@ -9,6 +9,12 @@ const SPARE_S = 60;
 /** Good buckets between bad ones that do not end a violation. */
 const GAP_BUCKETS = 3;
 
+const FINE_BUCKETS = (FINE_KEPT_S + SPARE_S) / FINE_S + 1;
+const coarseBuckets = (periodS: number) => Math.ceil(periodS / COARSE_S) + 1;
+
+/** Buckets that the history of an objective has, once all of it is known. */
+export const bucketsOf = (periodS: number) => FINE_BUCKETS + coarseBuckets(periodS);
+
 export type Verdict = 'good' | 'bad' | 'unknown';
 
 /** Of which measurements one is worse: of a latency the higher, of a throughput the lower. */
@@ -25,7 +31,7 @@ export interface Violation {
  * that does not jump (HistoryClock). What no verdict was given for is unknown.
  */
 export class SecondsHistory {
-  readonly fine = new BucketRing(FINE_S, (FINE_KEPT_S + SPARE_S) / FINE_S + 1);
+  readonly fine = new BucketRing(FINE_S, FINE_BUCKETS);
   readonly coarse: BucketRing;
   /** Seconds of good and bad verdicts since this server began. */
   judged_s = 0;
@@ -36,7 +42,7 @@ export class SecondsHistory {
     readonly period_s: number,
     private readonly isWorse: Worse,
   ) {
-    this.coarse = new BucketRing(COARSE_S, Math.ceil(period_s / COARSE_S) + 1);
+    this.coarse = new BucketRing(COARSE_S, coarseBuckets(period_s));
   }
 
   /** The verdict on the seconds before now. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type ChainDefinition, type SloStatus, TimestampMs } from '@orrery/contract';
+import { type ChainDefinition, DEFAULT_PERIOD_S, type SloStatus, TimestampMs } from '@orrery/contract';
 import { z } from 'zod';
 import { type Batch, COLLECTIONS, type Collections } from '../../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../../platform/durable-collection/durable-collection.js';
@@ -8,7 +8,7 @@ import { STORE, type Store } from '../../../platform/redis.js';
 import { KEYS } from '../../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../../ports/event-log.js';
 import { budgetOf } from '../budget/budget.js';
-import { COARSE_S, FINE_S, SecondsHistory, type Verdict } from '../budget/seconds-history.js';
+import { bucketsOf, COARSE_S, FINE_S, SecondsHistory, type Verdict } from '../budget/seconds-history.js';
 import { HistoryClock, StoredClock } from './history-clock.js';
 import { type ObjectiveTerms, termsOf, worseOf } from './objective-terms.js';
 import { encodeField, fieldOf, hasPassed, restore } from './stored-history.js';
@@ -27,8 +27,10 @@ const LedgerRecord = z.strictObject({
 });
 export type LedgerRecord = z.infer<typeof LedgerRecord>;
 
-/** Further objectives have no budget, which is told. Of 30 days, one takes up to 0.15 MB. */
+/** Further objectives have no budget, which is told. */
 export const MOST_LEDGERS = 2000;
+/** Of all histories together, which is 0.3 GB: so many of 30 days, or fewer of longer periods. */
+export const MOST_BUCKETS = MOST_LEDGERS * bucketsOf(DEFAULT_PERIOD_S);
 /** A later verdict does not stand for the time before. */
 const LONGEST_TICK_S = 2;
 
@@ -63,7 +65,8 @@ const VERDICTS: Readonly<Record<SloStatus['state'], Verdict>> = {
 export class SloLedgers implements OnModuleInit {
   private readonly records: DurableCollection<LedgerRecord>;
   private readonly open = new Map<string, Open>();
-  private readonly beginning = new Set<string>();
+  /** Objectives that are being stored, with the buckets of their histories. */
+  private readonly beginning = new Map<string, number>();
   /** Objectives beyond the bound. */
   private uncounted: ReadonlySet<string> = new Set();
   private lastTickMs: number | null = null;
@@ -125,15 +128,20 @@ export class SloLedgers implements OnModuleInit {
     const nowMs = this.clock.at(wallMs, monotonicMs);
     for (const ledger of this.open.values()) ledger.status = null;
     const beyond = new Set<string>();
+    let free: number | null = null;
     const counted = statuses.map((status) => {
       const terms = termsOf(definitionOf(status.chain_id) ?? { slos: [], class_slos: [] }, status.slo_id);
       const ledger = this.open.get(ledgerId(status));
       if (!terms) return status;
-      if (!ledger && this.records.size >= MOST_LEDGERS) {
-        beyond.add(ledgerId(status));
-        return status;
-      }
       if (!ledger || !isAsRecorded(ledger.record, terms)) {
+        if (this.beginning.has(ledgerId(status))) return status;
+        free ??= MOST_BUCKETS - this.takenBuckets();
+        const more = bucketsOf(terms.period_s) - (ledger ? bucketsOf(ledger.record.period_s) : 0);
+        if ((!ledger && this.records.size >= MOST_LEDGERS) || more > Math.max(0, free)) {
+          beyond.add(ledgerId(status));
+          return status;
+        }
+        free -= more;
         this.begin(status, terms, nowMs);
         return status;
       }
@@ -148,6 +156,12 @@ export class SloLedgers implements OnModuleInit {
     return counted;
   }
 
+  /** By all that is counted, once its histories are full. */
+  private takenBuckets(): number {
+    const stored = this.records.all().map(({ period_s }) => bucketsOf(period_s));
+    return [...stored, ...this.beginning.values()].reduce((sum, each) => sum + each, 0);
+  }
+
   private tellUncounted(beyond: ReadonlySet<string>): void {
     const [first] = beyond;
     if (first !== undefined && this.uncounted.size === 0) {
@@ -155,7 +169,7 @@ export class SloLedgers implements OnModuleInit {
       this.events.append({
         type: 'slo.uncounted',
         subject: chainId,
-        message: `Objective ${slo_id} has no budget: ${MOST_LEDGERS} objectives have one, and there is room for no more`,
+        message: `Objective ${slo_id} has no budget: there is room for ${MOST_LEDGERS} of 30 days, or fewer of longer periods`,
         data: { slo_id },
       });
     }
@@ -221,8 +235,7 @@ export class SloLedgers implements OnModuleInit {
 
   private begin(status: SloStatus, terms: ObjectiveTerms, nowMs: number): void {
     const id = ledgerId(status);
-    if (this.beginning.has(id)) return;
-    this.beginning.add(id);
+    this.beginning.set(id, bucketsOf(terms.period_s));
     const { chain_id, slo_id, kind, target } = status;
     const before = this.open.get(id);
     const isSame = before?.record.judged_by === terms.judgedBy;

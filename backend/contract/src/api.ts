@@ -325,13 +325,21 @@ export const ROUTES = defineRoutes({
       type: EventType.optional(),
       subject: z.string().max(120).optional(),
       severity: Severity.optional(),
-      marked: z.literal('true').optional().describe('only those that charts mark'),
+      marked: z
+        .literal('true')
+        .optional()
+        .describe('only those that charts mark; with the newest first, the latest 20,000 events are looked through'),
+      about: z
+        .string()
+        .max(4000)
+        .optional()
+        .describe('only those about one of these parts or the whole network: ids, comma-separated'),
       order: z.enum(['oldest-first', 'newest-first']).default('oldest-first'),
     }),
     status: 200,
     response: pageOf(Event).extend({
       begins_ms: TimestampMs.nullable().describe(
-        'time of the oldest event that the log has: earlier ones have made way; null: none has',
+        'time of the oldest event that the log has, or that was looked at: earlier ones have made way, or are on the next page; null: none',
       ),
     }),
   },

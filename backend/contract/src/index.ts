@@ -33,6 +33,7 @@ export * from './container-image.js';
 export * from './cost-profile.js';
 export * from './element-manager.js';
 export * from './engine-protocol.js';
+export { isAbout } from './events/about.js';
 export { type EventSubject, Severity } from './events/declare.js';
 export * from './events/event.js';
 export * from './fabric-spec.js';

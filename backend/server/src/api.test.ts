@@ -8,6 +8,7 @@ import {
   type RouteName,
 } from '@orrery/contract';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { entryOf } from './modules/events/event-codec.js';
 import { unavailable } from './platform/problem.js';
 import { KEYS } from './platform/redis-keys.js';
 import type { CallOptions } from './testing/client.js';
@@ -522,4 +523,30 @@ describe('pages', () => {
     const capabilities = await server.api.call('listCapabilities');
     expect(capabilities.items.find(({ id }) => id === 'twin')).toMatchObject({ available: false });
   });
+});
+
+it('looks for what charts mark among the latest events, of chosen parts, and goes on with the next page', async () => {
+  const { redis } = server.running.store;
+  const add = async (bodies: readonly string[]) => {
+    const pipeline = redis.pipeline();
+    for (const body of bodies) pipeline.xadd(KEYS.events, '*', 'e', body, 'n', 'test');
+    await pipeline.exec();
+  };
+  const givenUp = (subject: string) => entryOf({ type: 'healing.given-up', subject, message: '', data: {} }).body;
+  const lost = entryOf({ type: 'twin.lost', subject: 'twin', message: '', data: {} }).body;
+  await add([givenUp('ch-a'), givenUp('ch-b'), lost]);
+  const query = { marked: 'true', order: 'newest-first', about: 'ch-a,ch-c', limit: 2 } as const;
+  const { items } = await server.api.call('listEvents', { query });
+  expect(items.map(({ subject }) => subject)).toEqual(['twin', 'ch-a']);
+
+  const unmarked = json({ type: 'loop.decided', severity: 'info' });
+  for (let thousands = 0; thousands < 20; thousands++) await add(Array(1000).fill(unmarked));
+  const answer = await server.api.request('listEvents', { query });
+  const looked = answer.body as { items: unknown[]; begins_ms: number };
+  expect(looked).toMatchObject({ items: [], begins_ms: expect.any(Number) });
+  expect(looked.begins_ms).toBeGreaterThanOrEqual(Number(items[0]!.id.split('-')[0]));
+  const next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+  const { searchParams } = new URL(next!, server.running.url);
+  const marker = { nextpage_opaque_marker: searchParams.get('nextpage_opaque_marker')! };
+  expect((await server.api.call('listEvents', { query: { ...query, ...marker } })).items).toEqual(items);
 });

@@ -15,12 +15,11 @@ const turn = z.object({
 });
 
 export const LENDING_EVENTS = {
-  'lending.granted': event({ title: 'Accelerator granted', about: 'lending-group', marks: true, data: turn }),
+  'lending.granted': event({ title: 'Accelerator granted', about: 'lending-group', data: turn }),
   'lending.released': event({
     title: 'Accelerator released',
     about: 'lending-group',
     severity: ({ why }) => (why === 'failed' || why === 'away' ? 'warning' : 'info'),
-    marks: true,
     data: turn,
   }),
   'lending.added': event({ title: 'Lending group added', about: 'lending-group', data: ofGroup }),

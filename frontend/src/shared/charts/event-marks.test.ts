@@ -1,18 +1,9 @@
-import { type Event, isMarked } from '@orrery/contract';
+import { type Event, isAbout, isMarked } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { partsOf } from './chart-parts.js';
-import {
-  EARLIER,
-  isAbout,
-  knownSinceMs,
-  markAt,
-  markBeside,
-  marksBetween,
-  textsAt,
-  worstFirst,
-} from './event-marks.js';
+import { EARLIER, knownSinceMs, markAt, markBeside, marksBetween, textsAt, worstFirst } from './event-marks.js';
 
 const event = (t_ms: number, severity: Event['severity'] = 'info', type: Event['type'] = 'operation.completed') =>
   ({ id: `${t_ms}-0`, t_ms, severity, type, message: '' }) as Event;
@@ -21,15 +12,11 @@ describe('marks of events on charts', () => {
   it('are warnings, errors, and what changes what is measured', () => {
     expect(isMarked(event(0, 'error', 'loop.decided'))).toBe(true);
     expect(isMarked(event(0, 'info', 'operation.completed'))).toBe(true);
-    for (const type of [
-      'nf.accelerated',
-      'lending.granted',
-      'scaling.out',
-      'healing.moved',
-      'split.handed-over',
-    ] as const)
+    for (const type of ['nf.accelerated', 'scaling.out', 'healing.moved', 'split.handed-over'] as const)
       expect(isMarked(event(0, 'info', type))).toBe(true);
-    expect(isMarked(event(0, 'info', 'loop.decided'))).toBe(false);
+    // The NFs of a hand-over have events of their own.
+    for (const type of ['loop.decided', 'lending.granted', 'lending.released'] as const)
+      expect(isMarked(event(0, 'info', type))).toBe(false);
   });
 
   it('have every event of the time once, in marks that are apart, each as bad as its worst', () => {
@@ -109,7 +96,7 @@ describe('marks of events on charts', () => {
 
   it('are known since the log was read, as far as that joins what came in, and otherwise since that', () => {
     const none = { events: [], dropped_id: null, latest_id: null };
-    const read = { edge_ms: 1000, items: [event(3000)], begins_ms: null, until_id: '4000-0' };
+    const read = { edge_ms: 1000, about: undefined, items: [event(3000)], begins_ms: null, until_id: '4000-0' };
     expect(knownSinceMs(undefined, none, 9000)).toBe(9000);
     expect(knownSinceMs(undefined, { ...none, events: [event(7000)] }, 9000)).toBe(7000);
     expect(knownSinceMs(read, none, 9000)).toBe(1000);

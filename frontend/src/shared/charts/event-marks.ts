@@ -1,4 +1,4 @@
-import { EVENTS, type Event, type EventType, type Severity } from '@orrery/contract';
+import { EVENTS, type Event, type EventType, isAbout, type Severity } from '@orrery/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
 import { call } from '../api/client.js';
@@ -9,6 +9,8 @@ import { LiveMarkList, type LiveMarks } from './live-marks.js';
 
 /** Events of the log that a chart marks, at most. */
 export const EARLIER = 500;
+/** Characters. */
+const MOST_ABOUT = 4000;
 /** The log is read again when a chart has moved on by its length, and not more often than this. */
 const LEAST_STEP_MS = 60_000;
 /** So often, too, while what was read does not join what came in since, or could not be read. */
@@ -61,32 +63,6 @@ export function worstFirst({ events }: EventMark): readonly Event[] {
   return events.toSorted((a, b) => RANK[b.severity] - RANK[a.severity] || b.t_ms - a.t_ms);
 }
 
-/** Of the whole network, whose links and switches every chain shares: each chart marks them. */
-const OF_ALL: ReadonlySet<string> = new Set([
-  'twin',
-  'server',
-  'scenario-run',
-  'infrastructure',
-  'fault',
-  'link',
-  'switch',
-]);
-
-/** Whether an event is about one of these parts, or about the whole network. */
-export function isAbout(event: Event, parts: ReadonlySet<string>): boolean {
-  if (OF_ALL.has(EVENTS[event.type].about)) return true;
-  return event.subject.split(' ').some((id) => parts.has(id)) || names(event.data, parts, MOST_DEPTH);
-}
-
-/** Data of events are this deep at most where they name parts. */
-const MOST_DEPTH = 4;
-
-function names(data: unknown, parts: ReadonlySet<string>, depth: number): boolean {
-  if (typeof data === 'string') return parts.has(data);
-  if (typeof data !== 'object' || data === null || depth === 0) return false;
-  return Object.values(data).some((each) => names(each, parts, depth - 1));
-}
-
 export interface MarkedEvents {
   /** Oldest first. The same list as before while nothing is added that the chart marks. */
   readonly events: readonly Event[];
@@ -96,8 +72,10 @@ export interface MarkedEvents {
 
 /** What the log had of marked events. */
 interface MarksRead {
-  /** It was asked for those after this time. */
+  /** It was asked for those after this time, */
   readonly edge_ms: number;
+  /** and for those about these parts; absent: for all. */
+  readonly about: string | undefined;
   /** Newest first. */
   readonly items: readonly Event[];
   readonly begins_ms: number | null;
@@ -118,6 +96,12 @@ export function knownSinceMs(read: MarksRead | undefined, live: LiveMarks, nowMs
   return Math.max(items.length === EARLIER ? items.at(-1)!.t_ms : edge_ms, begins_ms ?? 0);
 }
 
+/** Ids of the parts, as long as an address may be; absent: of everything, or of too many. */
+function aboutOf(parts: ReadonlySet<string> | null): string | undefined {
+  const about = parts && [...parts].sort().join(',');
+  return about && about.length <= MOST_ABOUT ? about : undefined;
+}
+
 const liveMarks = new LiveMarkList();
 
 /**
@@ -128,17 +112,19 @@ export function useMarkedEvents(windowS: number, parts: ReadonlySet<string> | nu
   const stepMs = Math.max(LEAST_STEP_MS, 1000 * windowS);
   const leftMs = from_s === undefined ? serverNow() - 1000 * windowS : 1000 * from_s;
   const edgeMs = Math.max(0, Math.floor(leftMs / stepMs) * stepMs);
+  const about = useMemo(() => aboutOf(parts), [parts]);
   const live = liveMarks.take(useLiveEvents());
   const { data } = useQuery({
-    queryKey: ['events', 'marked', edgeMs],
+    queryKey: ['events', 'marked', edgeMs, about],
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data, error } }) => (!data || error || isBehind(data, live) ? RETRY_MS : false),
     queryFn: async ({ signal }): Promise<MarksRead> => {
       const until_id = live.latest_id;
       const query = { limit: EARLIER, order: 'newest-first', marked: 'true', after: `${edgeMs}-0` } as const;
-      const { items, begins_ms } = await call('listEvents', { query }, { signal });
-      return { edge_ms: edgeMs, items, begins_ms, until_id };
+      const asked = about === undefined ? query : { ...query, about };
+      const { items, begins_ms } = await call('listEvents', { query: asked }, { signal });
+      return { edge_ms: edgeMs, about, items, begins_ms, until_id };
     },
   });
   const last = useRef<readonly Event[]>([]);
@@ -150,7 +136,8 @@ export function useMarkedEvents(windowS: number, parts: ReadonlySet<string> | nu
     if (!isSame) last.current = marked;
     return last.current;
   }, [data, live.events, parts]);
-  const since_ms = knownSinceMs(data, live, serverNow());
+  // Until the log was read for other parts, what is shown of them came in.
+  const since_ms = knownSinceMs(data?.about === about ? data : undefined, live, serverNow());
   return { events, since_ms: since_ms > leftMs ? since_ms : null };
 }
 

@@ -1,7 +1,7 @@
 import { type EventDraft, EventType, severityOf } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { Metrics } from '../../platform/metrics.js';
-import { entryOf, readEvents, type StoredEntry } from './event-codec.js';
+import { entryOf, mayBeMarked, readEvents, type StoredEntry } from './event-codec.js';
 
 const draft: EventDraft = {
   type: 'board.state',
@@ -42,4 +42,12 @@ it('drops undeclared fields', () => {
 
 it('has a kind and a name in every type', () => {
   for (const type of EventType.options) expect(type).toMatch(/^[a-z][a-z0-9-]*\.[a-z-]+$/);
+});
+
+it('tells without reading an entry that charts do not mark it', () => {
+  const marked = (change: (body: string) => string) => mayBeMarked(stored('1-0', change(entryOf(draft).body)));
+  expect(marked((body) => body)).toBe(true);
+  expect(marked((body) => body.replace('"error"', '"info"'))).toBe(false);
+  expect(marked((body) => body.replace('"error"', '"info"').replace('board.state', 'operation.completed'))).toBe(true);
+  for (const foreign of ['{"type":"pipeline.created"}', 'null', '{']) expect(marked(() => foreign)).toBe(true);
 });

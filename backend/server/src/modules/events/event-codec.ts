@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Event, type EventDraft, severityOf } from '@orrery/contract';
+import { EVENTS, Event, type EventDraft, isMarked, severityOf } from '@orrery/contract';
 import type { Metrics } from '../../platform/metrics.js';
 import { KEYS, PROJECT } from '../../platform/redis-keys.js';
 
@@ -41,6 +41,16 @@ export function readEvents(entries: readonly StoredEntry[], metrics: Metrics): E
     if (!event) metrics.eventsUnreadable.inc();
     return event ?? [];
   });
+}
+
+/** Whether charts mark the event of an entry, which costs less than reading it; true where that cannot be told. */
+export function mayBeMarked([, fields]: StoredEntry): boolean {
+  try {
+    const told: Pick<Event, 'type' | 'severity'> = JSON.parse(fields[1] ?? '');
+    return !Object.hasOwn(EVENTS, told.type) || isMarked(told);
+  } catch {
+    return true;
+  }
 }
 
 function eventOf(id: string, fields: readonly string[]): Event | null {

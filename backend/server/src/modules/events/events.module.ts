@@ -1,5 +1,5 @@
 import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
-import { type Event, isMarked, type RouteInput, StreamId } from '@orrery/contract';
+import { type Event, isAbout, isMarked, type RouteInput, StreamId } from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { badMarker, linkNext, makeMarker, readMarker } from '../../platform/paging.js';
@@ -7,11 +7,13 @@ import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { Input, Route } from '../../platform/route.js';
 import { EVENT_LOG, EVENT_SOURCE } from '../../ports/event-log.js';
-import { readEvents } from './event-codec.js';
+import { mayBeMarked, readEvents } from './event-codec.js';
 import { EventTail } from './event-tail.js';
 import { EventWriter } from './event-writer.js';
 
 const SCAN = 1000;
+/** Reads of the log for one answer to what charts mark, at most. */
+const MOST_MARK_READS = 20;
 
 /** Nothing lies beyond the highest id, or before the lowest: Redis refuses these intervals. */
 function orNone<T>(reading: Promise<T[]>): Promise<T[]> {
@@ -36,23 +38,26 @@ class EventsController {
     if (marker !== undefined && !StreamId.safeParse(marker).success) throw badMarker();
     let cursor = marker ?? (newestFirst ? undefined : query.after);
     const items: Event[] = [];
+    const about = query.about === undefined ? null : new Set(query.about.split(','));
     const matches = (event: Event) =>
       (!query.type || event.type === query.type) &&
       (!query.subject || event.subject === query.subject) &&
       (!query.severity || event.severity === query.severity) &&
-      (!query.marked || isMarked(event));
-    const answer = async () => {
+      (!query.marked || isMarked(event)) &&
+      (!about || isAbout(event, about));
+    const answer = async (lookedAtMs: number | null = null) => {
       const [total, begins_ms] = await Promise.all([this.store.redis.xlen(KEYS.events), this.tail.beginsMs()]);
-      return { items, total, begins_ms };
+      return { items, total, begins_ms: lookedAtMs ?? begins_ms };
     };
-    for (;;) {
+    for (let reads = 1; ; reads++) {
       const lowest = newestFirst && query.after ? `(${query.after}` : '-';
       const entries = await orNone(
         newestFirst
           ? this.store.redis.xrevrange(KEYS.events, cursor ? `(${cursor}` : '+', lowest, 'COUNT', SCAN)
           : this.store.redis.xrange(KEYS.events, cursor ? `(${cursor}` : '-', '+', 'COUNT', SCAN),
       );
-      for (const event of readEvents(entries, this.metrics)) {
+      const chosen = query.marked ? entries.filter(mayBeMarked) : entries;
+      for (const event of readEvents(chosen, this.metrics)) {
         if (!matches(event)) continue;
         if (items.length === query.limit) {
           linkNext(reply, makeMarker(items.at(-1)!.id));
@@ -62,6 +67,10 @@ class EventsController {
       }
       if (entries.length < SCAN) return answer();
       cursor = entries.at(-1)![0];
+      if (query.marked && newestFirst && reads === MOST_MARK_READS) {
+        linkNext(reply, makeMarker(cursor));
+        return answer(Number(cursor.split('-')[0]));
+      }
     }
   }
 }

@@ -250,6 +250,12 @@ it('answers for objectives and alerts that are there, and removes them with thei
   expect((await refused({ from: 5, to: 4 })).errors).toMatchObject([{ pointer: '/from' }]);
   expect((await refused({ from: 0, step: 10 })).errors).toMatchObject([{ pointer: '/step' }]);
   expect((await refused({ step: 15 })).errors).toMatchObject([{ pointer: '/step' }]);
+  expect((await refused({ from: 0, span: 60 })).errors).toMatchObject([{ pointer: '/span' }]);
+  const { to_ms, step_s, points } = await server.api.call('getSloHistory', { params, query: { span: 600 } });
+  expect(step_s).toBe(10);
+  expect(Math.abs(to_ms - Date.now())).toBeLessThan(60_000);
+  expect(to_ms - 600_000 - points[0]!.t_ms).toBeGreaterThanOrEqual(0);
+  expect(to_ms - 600_000 - points[0]!.t_ms).toBeLessThan(10_000);
   const nobody = await server.api.request('getSloHistory', { params: { ...params, slo_id: 'slow' } });
   expect(nobody.status).toBe(404);
 

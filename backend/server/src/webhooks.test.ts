@@ -226,6 +226,49 @@ it('misses nothing when events that it did not want have made way before the nex
   expect(await hookOf(id)).toMatchObject({ has_gap: false, delivered: 0 });
 });
 
+it('tells of events that made way while the receiver was away, until it is changed', async () => {
+  receiver.answers = Array(100).fill(503);
+  const { id } = await server.api.call('createWebhook', { body: request() });
+  await pause();
+  await until('it fails', async () => (await hookOf(id)).attempts > 0);
+  await resume();
+  await pause();
+  const latest = (await server.api.call('listEvents', { query: { order: 'newest-first', limit: 1 } })).items[0]!.id;
+  await server.running.store.redis.xtrim(KEYS.events, 'MINID', latest);
+  await server.pause();
+  receiver.answers = [];
+  server = await TestServer.start({}, server.scratch);
+  await resume();
+  await until('what is left is sent', async () => (await hookOf(id)).delivered > 0);
+  expect(await hookOf(id)).toMatchObject({ has_gap: true, attempts: 0 });
+  const put = await server.api.call('putWebhook', { params: { id }, body: request({ title: 'Other' }) });
+  expect(put.has_gap).toBe(false);
+  const { delivered } = await hookOf(id);
+  await pause();
+  await until('the next one arrives', async () => (await hookOf(id)).delivered > delivered);
+  expect(await hookOf(id)).toMatchObject({ has_gap: false });
+});
+
+it('gives an event up after a day of attempts, those of the servers before included', async () => {
+  receiver.answers = Array(100).fill(503);
+  const { id } = await server.api.call('createWebhook', { body: request() });
+  await pause();
+  await until('it fails', async () => (await hookOf(id)).attempts > 0);
+  await server.api.call('pauseLoop', { params: { id: 'webhooks' } });
+  const { redis } = server.running.store;
+  const stored = (await redis.hget(KEYS.webhookProgress, id))!;
+  expect(stored).toMatch(/"waited_s":[\d.]+/);
+  await redis.hset(KEYS.webhookProgress, id, stored.replace(/"waited_s":[\d.]+/, '"waited_s":86400'));
+  await server.pause();
+  const { length } = receiver.received;
+  receiver.answers = [503];
+  server = await TestServer.start({}, server.scratch);
+  await server.api.call('resumeLoop', { params: { id: 'webhooks' } });
+  await until('it goes on with the next ones', async () => (await hookOf(id)).delivered === 2);
+  expect(await hookOf(id)).toMatchObject({ expired: 1, attempts: 0, state: 'idle' });
+  expect(receiver.types.slice(length)).toEqual(['loop.paused', 'loop.paused', 'loop.resumed']);
+});
+
 it('goes on where it was after the server was killed', async () => {
   await server.stop();
   const scratch = new Scratch();

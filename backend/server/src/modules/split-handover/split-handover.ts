@@ -5,7 +5,7 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import { Id, SplitReading } from '@orrery/contract';
+import { Id, type Operation, type Plan, SplitReading } from '@orrery/contract';
 import { z } from 'zod';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -18,6 +18,7 @@ import { KEYS } from '../../platform/redis-keys.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { chainResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { handedOver, revisionOf, type SplitAtServers, splitsAtServers } from './staged-splits.js';
@@ -70,6 +71,7 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     @Inject(FLEET) private readonly fleet: NodeFleet,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(OPERATIONS) private readonly operations: OperationLog,
+    @Inject(LEASES) private readonly leases: LeaseBook,
   ) {
     this.stored = collections.open({
       key: KEYS.splitHandovers,
@@ -109,14 +111,23 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     const ids = new Set(splits.map(({ id }) => id));
     for (const { id } of this.stored.all()) if (!ids.has(id)) await this.end(id, run);
     // While something changes, what is there is not what was planned.
-    if (plan?.id !== this.view.comingPlan?.id || this.deployer.underWay().length > 0) return;
-    for (const split of splits) await this.lookAt(split, run);
+    for (const split of splits) if (plan && this.isStill(plan)) await this.lookAt(split, plan, run);
+  }
+
+  /** Whether the plan is in force and nothing is about to change that. */
+  private isStill({ id }: Plan): boolean {
+    const { plan, comingPlan } = this.view;
+    const isChanging = this.deployer.underWay().some(({ set_aside }) => set_aside === null);
+    return plan?.id === id && comingPlan?.id === id && !isChanging;
   }
 
   /** The engines do not have it any more: handed over, or ended otherwise. */
   private async end(id: string, { step }: LoopRun): Promise<void> {
-    const { asked, chain_id, node_id } = this.stored.get(id);
-    const operation = asked && (await step(this.operations.get(asked.operation_id)));
+    const known = this.latest.get(id) ?? this.stored.get(id);
+    const { chain_id, node_id } = known;
+    // A server that died may have asked for it without having stored that.
+    const operation_id = known.asked?.operation_id ?? operationOf(known);
+    const operation = await step(this.operations.get(operation_id));
     if (operation && !isOver(operation)) return;
     this.latest.delete(id);
     const isDone = operation !== null && ['COMPLETED', 'PARTIALLY_COMPLETED'].includes(operation.state);
@@ -124,9 +135,13 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
       this.collections.commit((batch) => {
         batch.remove(this.stored, id);
         if (!isDone) return;
-        const { exceptions, operation_id } = asked!;
+        const exceptions = exceptionsIn(operation, known);
         const data = { chain_id, node_id, exceptions, operation_id };
-        const message = `The switch has taken over the split of ${node_id}, with ${exceptions} flow${exceptions === 1 ? '' : 's'} kept elsewhere until the end`;
+        const left =
+          exceptions === 1
+            ? '1 flow kept elsewhere until it ends'
+            : `${exceptions} flows kept elsewhere until they end`;
+        const message = `The switch has taken over the split of ${node_id}, with ${left}`;
         batch.also((transaction) =>
           this.events.appendIn(transaction, {
             ...{ type: 'split.handed-over', subject: chain_id, message, actor: ACTOR, data },
@@ -136,7 +151,7 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     );
   }
 
-  private async lookAt(split: SplitAtServers, run: LoopRun): Promise<void> {
+  private async lookAt(split: SplitAtServers, plan: Plan, run: LoopRun): Promise<void> {
     const { chain, asked, id, instances } = split;
     const about = { chain_id: chain.chain_id, node_id: asked.node_id };
     const known = this.latest.get(id) ?? this.stored.find(id);
@@ -160,7 +175,7 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
       );
     }
     const now = { ...before, looks: before.looks + 1 };
-    const { total, why, ...more } = await this.attempt(split, now, run);
+    const { total, why, ...more } = await this.attempt(split, plan, now, run);
     const isLast = why !== null && now.looks >= MOST_LOOKS;
     const after: Handover = { ...now, ...more, why: why ?? now.why, given_up: isLast };
     this.latest.set(id, after);
@@ -180,13 +195,16 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
   /** `why`: it is not handed over; null: it is, or nothing new is known. */
   private async attempt(
     split: SplitAtServers,
+    plan: Plan,
     { looks, failed, name, why: told, asked: before }: Handover,
     { step, decide, signal }: LoopRun,
   ): Promise<{ total: number | null; why: string | null } & Partial<Pick<Handover, 'failed' | 'asked'>>> {
-    const { plan } = this.view;
     const { chain, asked, nodes } = split;
-    // What it asked for has ended, and the engines still have the split.
+    // The engines still have the split.
     if (before !== null) {
+      const operation = await step(this.operations.get(before.operation_id));
+      if (operation && !isOver(operation))
+        return { total: before.exceptions, why: `operation ${before.operation_id} is set aside` };
       const why = `refused: operation ${before.operation_id} did not complete`;
       return { total: before.exceptions, why, failed: failed + 1, asked: null };
     }
@@ -208,11 +226,21 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     // A refusal holds for some time.
     if (looks % PAUSE !== 1 && told?.startsWith('refused')) return { total, why: null };
     const { chain_id } = chain;
+    const lease = this.leases.conflictOf({ claim: 'change', holder: name, resources: [chainResource(chain_id)] });
+    if (lease) return { total, why: `the ${lease.purpose} ${lease.holder} is under way` };
+    const wanted = handedOver(split, readings, plan.graph);
+    if (typeof wanted === 'string') return { total, why: wanted };
+    // The engines took their time to answer.
+    if (!this.isStill(plan)) return { total, why: null };
     const version = this.view.deployment(chain_id)?.version ?? chain.version;
-    const change = { chains: [{ chain_id, version, splits: [handedOver(split, readings, plan!.graph)] }] };
-    const operation = { id: `${name}.${failed}`, kind: 'deploy', by: ACTOR } as const;
+    const change = { chains: [{ chain_id, version, splits: [wanted] }] };
+    const operation = { id: operationOf({ name, failed }), kind: 'deploy', by: ACTOR } as const;
     try {
-      const accepted = await step(this.deployer.change(change, operation));
+      const accepted = await step(
+        this.deployer.change(change, operation, ({ base_plan }) =>
+          base_plan === plan.id ? null : 'something else was deployed meanwhile',
+        ),
+      );
       const inputs = { exceptions: total, chain: chain_id };
       decide({
         subject: asked.node_id,
@@ -221,12 +249,23 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
         inputs,
         told: true,
       });
-      return { total, why: null, asked: { operation_id: accepted.id, exceptions: total } };
+      return { total, why: null, asked: { operation_id: accepted.id, exceptions: wanted.staged.exceptions.length } };
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
       return { total, why: `refused: ${error.message}` };
     }
   }
+}
+
+/** Id of the next operation that hands it over: the same after a restart. */
+function operationOf({ name, failed }: Pick<Handover, 'name' | 'failed'>): string {
+  return `${name}.${failed}`;
+}
+
+/** How many exceptions the switch got by the operation. */
+function exceptionsIn({ request }: Operation, { chain_id, node_id }: Handover): number {
+  const chain = request.chains.find((it) => it.chain_id === chain_id);
+  return chain?.splits?.find((it) => it.node_id === node_id)?.staged?.exceptions.length ?? 0;
 }
 
 /** Of the first version: it begins anew. */

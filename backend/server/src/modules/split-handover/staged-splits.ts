@@ -56,31 +56,38 @@ export function revisionOf({ asked, staged, nodes, instances }: SplitAtServers):
   return JSON.stringify([staged.held, asked.ranges ?? null, instances, places]);
 }
 
-/** The split as a switch is to have it: the exceptions of all servers by the ordinals of their instances. */
+/**
+ * The split as a switch is to have it: the exceptions of all servers by the ordinals of their instances. Or why it would miss
+ * some of them.
+ */
 export function handedOver(
   { asked, staged, chain }: SplitAtServers,
   readings: ReadonlyMap<string, SplitReading>,
   graph: Plan['graph'],
-): NfSplit {
+): (NfSplit & { readonly staged: StagedSplit }) | string {
   const ordinals = new Map(
     nfInstances(graph)
       .filter(({ chain_id, node_id }) => chain_id === chain.chain_id && node_id === asked.node_id)
       .map(({ id, ordinal }) => [id, ordinal]),
   );
-  const found = [...readings].flatMap(([split, { exceptions }]) =>
-    exceptions.flatMap(({ flow, to }) => {
+  const found: StagedSplit['exceptions'] = [];
+  for (const [split, { exceptions }] of readings)
+    for (const { flow, to } of exceptions) {
       const hop = to.kind === 'hop' ? to.hop : null;
       const instance =
         to.kind === 'instance'
           ? to.instance_id
           : graph.edges.find((edge) => edge.from === split && edge.hop === hop && hop !== null)?.to;
       const ordinal = ordinals.get(instance ?? '');
-      return ordinal === undefined ? [] : [{ flow, ordinal }];
-    }),
-  );
+      if (ordinal === undefined)
+        return `${split} keeps a flow at ${instance ?? `hop ${hop}`}, which is no instance of ${asked.node_id}`;
+      found.push({ flow, ordinal });
+    }
   const exceptions = [...staged.exceptions.filter((it) => !found.some((one) => sameFlow(one, it))), ...found];
+  if (exceptions.length > MOST_EXCEPTIONS)
+    return `the switch would have to keep ${exceptions.length} flows, more than ${MOST_EXCEPTIONS}`;
   const { held: _held, ...rest } = staged;
-  return { ...asked, staged: { ...rest, exceptions: exceptions.slice(-MOST_EXCEPTIONS) } };
+  return { ...asked, staged: { ...rest, exceptions } };
 }
 
 function sameFlow(one: StagedSplit['exceptions'][number], other: StagedSplit['exceptions'][number]): boolean {

@@ -1,5 +1,5 @@
 import { Button, Switch } from '@mantine/core';
-import { KeepFlows, type NfSplit, type Plan, type PlannedSplit } from '@orrery/contract';
+import { KeepFlows, type NfSplit, type Plan, type PlannedSplit, type StagedSplit } from '@orrery/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, call, callFull } from '../api/client.js';
@@ -13,6 +13,7 @@ import { RangeEditor } from './range-editor.js';
 import { cutOf, evenly, rangesOf } from './range-edits.js';
 import classes from './splits.module.css';
 import { stageText } from './stage-text.js';
+import { inStep, keptInSteps } from './staged-wish.js';
 
 interface SplitDialogProps {
   readonly title: string;
@@ -34,8 +35,9 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
   const { chain_id, node_id, targets } = split;
   const instances = targets.map(({ instance_id }) => instance_id);
   const [cut, setCut] = useState(() => cutOf(given?.ranges ?? targets.map(({ range }) => range)));
+  const planned = base.chains.find((it) => it.chain_id === chain_id)?.splits?.find((it) => it.node_id === node_id);
   const [keep, setKeep] = useState<LimitEntries | null>(
-    given?.keep_flows === undefined ? split.keep_flows : given.keep_flows,
+    given?.keep_flows === undefined ? keptInSteps(split.keep_flows, planned) : given.keep_flows,
   );
   const [asked, setAsked] = useState(given);
   const [conflict, setConflict] = useState(false);
@@ -43,7 +45,8 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
   const read = useReadSplit(chain_id, node_id);
   const staged = read.data?.data.staged;
   /** What is asked, in the step in which the split is, unless flows are to lose their state. */
-  const wanted = asked && staged && asked.keep_flows !== null ? { ...asked, staged } : asked;
+  const wanted =
+    asked && read.data ? inStep(asked, staged, read.data.data.targets.map(({ range }) => range)) : asked;
   const edit =
     <T,>(set: (value: T) => void) =>
     (value: T) => {
@@ -71,7 +74,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
     const { data } = await read.refetch();
     if (!data) return;
     setCut(cutOf(data.data.targets.map(({ range }) => range)));
-    setKeep(data.data.keep_flows);
+    setKeep(keptInSteps(data.data.keep_flows, { keep_flows: planned?.keep_flows, staged: data.data.staged }));
     setAsked(null);
     setConflict(false);
   };
@@ -127,10 +130,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
       {keep && <KeepLimits entries={keep} onChange={editKeep} />}
       {staged && (
         <p className={classes.note} role="status">
-          {stageText(staged)}{' '}
-          {keep
-            ? 'Its steps go on with the new ranges.'
-            : 'Without flows that stay, its steps end here: those in progress lose their state.'}
+          {stageText(staged)} {stepText(staged, keep !== null)}
         </p>
       )}
       {keep && !split.keep_flows && !staged && (
@@ -141,6 +141,13 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
       )}
     </PlanDialog>
   );
+}
+
+/** What a change of the ranges does to a split in steps. */
+function stepText({ held, idle_timeout_s }: StagedSplit, keeps: boolean): string {
+  if (!keeps) return 'Without flows that stay, its steps end here: those in progress lose their state.';
+  if (held) return 'Its steps go on with the new ranges.';
+  return `No engine knows the flows in progress. Other ranges therefore begin with tracking: this deploys the ranges as they are, with engines behind the switches that get to know the flows; change the ranges again ${idle_timeout_s} s later.`;
 }
 
 /** The split as it was when the dialog was opened, with the ETag that its change must find. */

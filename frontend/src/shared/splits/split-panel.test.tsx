@@ -144,6 +144,19 @@ describe('the ranges of a running NF', () => {
     expect(JSON.stringify(bodies[1])).not.toContain('staged');
   });
 
+  it('begin with tracking where the switches have taken over, by the ranges as they are, which is told', async () => {
+    const bodies = show('operator', { exceptions: [], idle_timeout_s: 9 });
+    await userEvent.click(await screen.findByRole('button', { name: 'Change ranges' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Ranges of ids' });
+    await within(dialog).findByText(/begin with tracking: .* change the ranges again 9 s later/);
+    fireEvent.keyDown(within(dialog).getByRole('slider'), { key: 'ArrowRight', shiftKey: true });
+    await userEvent.click(within(dialog).getByRole('button', { name: 'Show the plan' }));
+    await waitFor(() => expect(bodies).toHaveLength(1));
+    const ranges = split.targets.map(({ range }) => range);
+    const staged = { held: ranges, exceptions: [], idle_timeout_s: 9 };
+    expect(bodies[0]).toMatchObject({ body: { chains: [{ splits: [{ node_id: 'ids', ranges, staged }] }] } });
+  });
+
   it('tell how many flows the switches got with the ranges that they took over', async () => {
     const flow = { 'ip.src': '10.0.1.1' };
     show('viewer', { exceptions: [{ flow, ordinal: 0 }], idle_timeout_s: 9 });

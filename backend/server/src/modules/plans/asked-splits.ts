@@ -86,8 +86,29 @@ function flawOfHeld({ node_id, staged }: NfSplit, now: PlannedChain | undefined,
   const was = now.splits?.find((it) => it.node_id === node_id)?.staged?.held;
   const at = base?.splits.find((it) => it.chain_id === now.chain_id && it.node_id === node_id)?.at;
   const has = was ?? (at === 'engine' ? equalRanges(1) : rangesIn(base, now, node_id));
-  const text = (ranges: readonly FlowRange[]) => ranges.map(({ lo, hi }) => `[${lo}, ${hi})`).join(', ');
-  return text(held) === text(has) ? null : `is not what the switches have: ${text(has).slice(0, 300)}`;
+  return textOf(held) === textOf(has) ? null : `is not what the switches have: ${shortened(textOf(has))}`;
+}
+
+/** Why the switches cannot get other ranges in the last step of a split; null: none, or engines know the flows in progress. */
+function flawOfUnheld(
+  { node_id, staged, ranges, instances, keep_flows }: NfSplit,
+  now: PlannedChain | undefined,
+  base: Plan | null,
+): string | null {
+  if (!staged || staged.held || keep_flows === null || !now) return null;
+  const isTracked = base?.graph.nodes.some(
+    (node) =>
+      node.kind === 'split' &&
+      node.in_front_of !== undefined &&
+      node.chain_id === now.chain_id &&
+      node.node_id === node_id,
+  );
+  if (isTracked) return null;
+  const has = rangesIn(base, now, node_id);
+  const wanted = ranges ?? (instances ? scaledRanges(has, instances) : equalRanges(has.length));
+  if (textOf(wanted) === textOf(has)) return null;
+  const kept = shortened(textOf(has));
+  return `is missing: no engine knows the flows in progress, which would lose their state by other ranges than ${kept}; give these as \`held\` first`;
 }
 
 /** `now`: the chain as it runs by the plan `base`. */
@@ -107,6 +128,8 @@ export function unknownSplits(
     if (unstaged) return [{ pointer: `${pointer}/${i}/staged`, detail: unstaged, code: 'not-in-steps' }];
     const unheld = flawOfHeld(split, now, base);
     if (unheld) return [{ pointer: `${pointer}/${i}/staged/held`, detail: unheld, code: 'other-ranges' }];
+    const untracked = flawOfUnheld(split, now, base);
+    if (untracked) return [{ pointer: `${pointer}/${i}/staged/held`, detail: untracked, code: 'not-tracked' }];
     if (!staged && keep_flows !== null && isInSteps(now, node_id)) {
       const detail = `${node_id} is split in steps: give \`staged\`, or \`keep_flows: null\` where flows in progress may lose their state`;
       return [{ pointer: `${pointer}/${i}/staged`, detail, code: 'in-steps' }];
@@ -114,6 +137,14 @@ export function unknownSplits(
     const isTwice = splits.findIndex((other) => other.node_id === node_id) < i;
     return isTwice ? [{ pointer: at, detail: `${node_id} is named twice`, code: 'duplicate-id' }] : [];
   });
+}
+
+function textOf(ranges: readonly FlowRange[]): string {
+  return ranges.map(({ lo, hi }) => `[${lo}, ${hi})`).join(', ');
+}
+
+function shortened(text: string): string {
+  return text.length > 300 ? `${text.slice(0, 299)}…` : text;
 }
 
 function hasNf({ definition }: PlannedChain, nodeId: string): boolean {

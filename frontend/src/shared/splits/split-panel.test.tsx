@@ -9,7 +9,7 @@ import { sessionStore } from '../api/session.js';
 import { live } from '../stream/stream.js';
 import { SplitPanel } from './split-panel.js';
 
-const served = vi.hoisted(() => ({ etag: '"a"', split: {} as unknown, refuses: false }));
+const served = vi.hoisted(() => ({ etag: '"a"', split: {} as unknown, scalings: [] as unknown[] }));
 
 vi.mock('../api/client.js', async (original) => ({
   ...(await original<typeof import('../api/client.js')>()),
@@ -22,7 +22,9 @@ vi.mock('../api/client.js', async (original) => ({
             data: { items: [{ chain_id: 'ch-1', version: 2, plan_id: 'pn-1', state: 'running' }], total: 1 },
             next: null,
           }
-        : { data: { items: [], total: 0 }, next: null },
+        : name === 'listScalings'
+          ? { data: { items: served.scalings, total: served.scalings.length }, next: null }
+          : { data: { items: [], total: 0 }, next: null },
   ),
 }));
 const { ApiError, call } = await import('../api/client.js');
@@ -91,7 +93,10 @@ function show(role: Role, staged?: StagedSplit) {
   return bodies;
 }
 
-afterEach(() => vi.mocked(call).mockReset());
+afterEach(() => {
+  vi.mocked(call).mockReset();
+  served.scalings = [];
+});
 
 describe('the ranges of a running NF', () => {
   it('are moved by keys, shown as a plan, and deployed by that very plan', async () => {
@@ -299,6 +304,13 @@ describe('the ranges of a running NF', () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+
+  it('are not changed while an NF of the chain is being scaled', async () => {
+    served.scalings = [{ id: 'sc-1', nf: { chain_id: 'ch-1', node_id: 'fw' }, state: 'running' }];
+    show('operator');
+    const change = await screen.findByRole('button', { name: 'Change ranges' });
+    await waitFor(() => expect((change as HTMLButtonElement).disabled).toBe(true));
   });
 
   it('are only shown to viewers', async () => {

@@ -3,7 +3,7 @@ import type { NfSplit, Plan, PlannedSplit } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { IconArrowBackUp } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
-import { useDeployments, useOperations } from '../api/queries.js';
+import { useDeployments, useOperations, useScalings } from '../api/queries.js';
 import { useMay } from '../api/session.js';
 import { countText } from '../format/number.js';
 import { RangeBar } from '../plan/range-bar.js';
@@ -34,6 +34,7 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
   const { chain_id, node_id, keep_flows, at } = split;
   const { data: deployments } = useDeployments();
   const { data: operations } = useOperations();
+  const { data: scalings } = useScalings();
   const mayOperate = useMay('operator');
   const [asked, setAsked] = useState<Asked | null>(null);
   const deployment = deployments?.find((it) => it.chain_id === chain_id);
@@ -41,7 +42,12 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
   const chain = planned?.definition.name ?? '';
   const staged = planned?.splits?.find((it) => it.node_id === node_id)?.staged;
   const isChanging = deployment?.state === 'deploying' || deployment?.state === 'undeploying';
-  const obstacle = isChanging ? 'The chain is being changed.' : null;
+  const scaling = scalings?.find(({ nf, state }) => nf.chain_id === chain_id && state === 'running');
+  const obstacle = scaling
+    ? `${scaling.nf.node_id} is being scaled.`
+    : isChanging
+      ? 'The chain is being changed.'
+      : null;
   const last = operations ? lastSplitChange(operations.items, chain_id, node_id) : null;
   return (
     <>
@@ -62,7 +68,7 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
       {staged && <p className={classes.note}>{stageText(staged)}</p>}
       {mayOperate && deployment && (
         <div className={classes.row}>
-          {last && !isChanging && (
+          {last && obstacle === null && (
             <>
               <span className="muted">
                 changed <RelativeTime t_ms={last.operation.updated_ms} />, by {last.operation.by}

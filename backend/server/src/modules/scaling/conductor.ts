@@ -31,8 +31,8 @@ const WHOLE = [{ lo: 0, hi: FLOW_SPACE }];
 export class ScalingConductor {
   /** Monotonic clock, by change and step: when it began, its age at a start of the server taken from the wall clock once. */
   private readonly since = new Map<string, number>();
-  /** Monotonic clock, by change and step: since when what goes has had no packets. */
-  private readonly quiet = new Map<string, number>();
+  /** Monotonic clock, by change and step: since when what goes has had no packets, and when that was seen last. */
+  private readonly quiet = new Map<string, { readonly sinceMs: number; readonly seenMs: number }>();
 
   constructor(
     @Inject(Scalings) private readonly scalings: Scalings,
@@ -45,12 +45,10 @@ export class ScalingConductor {
   ) {}
 
   async look(scaling: Scaling, { step }: Pick<LoopRun, 'step'>): Promise<void> {
+    if (this.scaler.isBeginning(scaling)) return;
     const next = await step(this.next(scaling));
-    if (next === null) return;
-    this.since.delete(keyOf(scaling));
-    this.quiet.delete(keyOf(scaling));
     // What was changed meanwhile, such as by a cancellation, is looked at anew.
-    await step(this.scalings.write(next, scaling));
+    if (next !== null) await step(this.write(next, scaling));
   }
 
   /** Stops one that waits; the ranges go back. Null: it does not wait, or no longer. */
@@ -58,7 +56,13 @@ export class ScalingConductor {
     const name = scaling.steps[scaling.step];
     if (scaling.state !== 'running' || (name !== 'settle' && name !== 'empty')) return null;
     const next = name === 'settle' ? ended(scaling, 'cancelled') : goingBack(scaling, null);
-    return (await this.scalings.write(next, scaling)) ? next : null;
+    return (await this.write(next, scaling)) ? next : null;
+  }
+
+  private write(next: Scaling, was: Scaling): Promise<boolean> {
+    this.since.delete(keyOf(was));
+    this.quiet.delete(keyOf(was));
+    return this.scalings.write(next, was);
   }
 
   /** How it is after this look; null: as it was. */
@@ -106,10 +110,17 @@ export class ScalingConductor {
   /** For how long no packet has come, where nobody counts flows: those of a switch that only has ranges. */
   private quietFor(scaling: Scaling, leaving: readonly Instance[]): number {
     const key = keyOf(scaling);
+    const nowMs = performance.now();
     const still = leaving.every(({ id }) => this.telemetry.newest(sampleKey('instance', id, 'pps'), FRESH_MS) === 0);
-    if (!still) this.quiet.delete(key);
-    else if (!this.quiet.has(key)) this.quiet.set(key, performance.now());
-    return performance.now() - (this.quiet.get(key) ?? performance.now());
+    if (!still) {
+      this.quiet.delete(key);
+      return 0;
+    }
+    const known = this.quiet.get(key);
+    // Packets may have come while nobody looked.
+    const sinceMs = known && nowMs - known.seenMs <= FRESH_MS ? known.sinceMs : nowMs;
+    this.quiet.set(key, { sinceMs, seenMs: nowMs });
+    return nowMs - sinceMs;
   }
 
   /** All moves at once: each of its own instances. One that cannot be made leaves its flows where they are. */
@@ -179,6 +190,11 @@ function goingBack(scaling: Scaling, error: string | null): Scaling {
 }
 
 function failed(scaling: Scaling, why: string): Scaling {
+  if (scaling.steps[scaling.step] === 'restore') {
+    const first = scaling.error ?? 'it was cancelled';
+    const error = `${first}; its ranges stay drained, unless somebody else changed them: ${why}`;
+    return ended({ ...scaling, error }, 'failed');
+  }
   const done = scaling.steps.slice(0, scaling.step);
   if (done.includes('drain') && !scaling.steps.includes('restore')) return goingBack(scaling, why);
   return ended({ ...scaling, error: why }, 'failed');

@@ -1,5 +1,14 @@
-import type { Operation, Plan, PlannedChain } from '@orrery/contract';
+import {
+  FLOW_SPACE,
+  type FlowRange,
+  type Operation,
+  type Plan,
+  type PlannedChain,
+  type Scaling,
+} from '@orrery/contract';
+import { drainedRanges } from '@orrery/planner';
 import { expect, it } from 'vitest';
+import { conflict, type ProblemError } from '../../platform/problem.js';
 import type { Deployer } from '../../ports/deployer.js';
 import { Scaler } from './scaler.js';
 import type { Scalings } from './scalings.js';
@@ -17,27 +26,39 @@ const running = {
 } as unknown as Plan;
 const lossAt = (node: string) => ({ code: 'flow-state-lost', chain_id: 'c-1', node, message: `${node} loses state` });
 
-/** A scaler whose changes get a plan that tells these problems. */
-function scalerOf(problems: object[], accept: () => void = () => undefined) {
+/** A scaler whose changes get a plan that tells these problems, of what is to run by `coming`. */
+function scalerOf(problems: object[], coming: () => Plan = () => running) {
   const stored: string[] = [];
+  const accepted = new Map<string, Operation>();
   const deployer = {
+    operation: () => undefined,
     change: async (_request: unknown, { id }: { id: string }, refusal: (plan: Plan) => string | null) => {
       const why = refusal({ diff: { moved: [] }, problems } as unknown as Plan);
-      if (why !== null) throw new Error(why);
-      accept();
-      return { id } as Operation;
+      if (why !== null) throw conflict(why);
+      const operation = { id } as Operation;
+      accepted.set(id, operation);
+      return operation;
     },
   } as unknown as Deployer;
+  const begun: Scaling[] = [];
   const scalings = {
-    begin: async () => void stored.push('begun'),
+    begin: async (scaling: Scaling) => {
+      begun.push(scaling);
+      stored.push('begun');
+    },
     tell: async () => void stored.push('told'),
+    forget: async () => void stored.push('forgotten'),
   } as unknown as Scalings;
-  const view = { comingPlan: running, deployment: () => ({ version: 1, state: 'running' }) };
+  const view = {
+    get comingPlan() {
+      return coming();
+    },
+    deployment: () => ({ version: 1, state: 'running' }),
+  };
   const catalogue = { find: () => ({ affinity: ['ip.src'], scaling: { max_instances: 4 } }) };
-  const parts = [scalings, deployer, { get: async () => null }, view, catalogue] as unknown as ConstructorParameters<
-    typeof Scaler
-  >;
-  return { scaler: new Scaler(...parts), stored };
+  const operations = { get: async (id: string) => accepted.get(id) ?? null };
+  const parts = [scalings, deployer, operations, view, catalogue] as unknown as ConstructorParameters<typeof Scaler>;
+  return { scaler: new Scaler(...parts), stored, begun };
 }
 
 it('makes no change by a plan that tells lost state where flows are to stay, also of another NF of the chain', async () => {
@@ -50,11 +71,67 @@ it('makes no change by a plan that tells lost state where flows are to stay, als
   await expect(scalerOf([lossAt('mon')]).scaler.begin(moving)).rejects.toThrow('mon loses state');
 });
 
-it('tells a change once its first operation was accepted, and not again', async () => {
+it('tells a change once its first operation was accepted, and not again; a refused one is forgotten', async () => {
   const refused = scalerOf([lossAt('ids')]);
   await refused.scaler.begin(wish).catch(() => undefined);
-  expect(refused.stored).toEqual(['begun']);
+  expect(refused.stored).toEqual(['begun', 'forgotten']);
   const made = scalerOf([]);
-  await made.scaler.begin(wish);
+  const operation = await made.scaler.begin(wish);
+  const [scaling] = made.begun;
+  // The loop asks again, and again after a restart.
+  expect(await made.scaler.change(scaling!, scaling!.steps[0]!)).toBe(operation);
   expect(made.stored).toEqual(['begun', 'told']);
+});
+
+it('has no one else look at a change until its first operation was accepted', async () => {
+  const { scaler, begun } = scalerOf([], () => {
+    if (begun[0]) expect(scaler.isBeginning(begun[0])).toBe(true);
+    return running;
+  });
+  await scaler.begin(wish);
+  expect(scaler.isBeginning(begun[0]!)).toBe(false);
+});
+
+it('takes no step on what others have deployed since the step before', async () => {
+  const halves = [
+    { lo: 0, hi: FLOW_SPACE / 2 },
+    { lo: FLOW_SPACE / 2, hi: FLOW_SPACE },
+  ];
+  const planOf = (ranges: readonly FlowRange[]) => {
+    const [node] = running.graph.nodes;
+    const [edge] = running.graph.edges;
+    const ids = ['web.ids.0', 'web.ids.1'];
+    const targets = ids.map((instance_id, i) => ({ instance_id, range: ranges[i] }));
+    return {
+      ...running,
+      graph: {
+        nodes: ids.map((id, ordinal) => ({ ...node, id, ordinal })),
+        edges: ids.map((to) => ({ ...edge, to })),
+      },
+      splits: [{ ...nf, targets, keep_flows: {} }],
+    } as unknown as Plan;
+  };
+  let coming = planOf(halves);
+  const { scaler, begun } = scalerOf([], () => coming);
+  await scaler.begin({ ...wish, instances: 1 });
+  const emptied = { ...begun[0]!, step: 2 };
+  expect(emptied.steps).toEqual(['drain', 'empty', 'resize']);
+  const refusal = 'Somebody else changed the instances of ids or their ranges meanwhile.';
+  for (const other of [planOf(halves), running]) {
+    coming = other;
+    await expect(scaler.change(emptied, 'resize')).rejects.toThrow(refusal);
+    await expect(scaler.change(emptied, 'restore')).rejects.toThrow(refusal);
+  }
+  coming = planOf(drainedRanges(halves, 1));
+  expect(await scaler.change(emptied, 'resize')).toMatchObject({ id: `${emptied.id}.2` });
+});
+
+it('moves no flows that follow the ranges of an engine: their state would come later', async () => {
+  const asked = { ...chain, splits: [{ node_id: 'ids', instances: 1, keep_flows: null }] };
+  const { scaler } = scalerOf([], () => ({ ...running, chains: [asked] }));
+  for (const flows of ['keep', 'migrate'] as const) {
+    const refusal = await scaler.begin({ ...wish, flows }).catch((error: ProblemError) => error.errors);
+    const detail = expect.stringContaining('ask for `keep_flows` first');
+    expect(refusal).toMatchObject([{ pointer: '/flows', detail }]);
+  }
 });

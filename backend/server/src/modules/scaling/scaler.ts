@@ -36,6 +36,9 @@ export interface ScalingWish extends Pick<ScaleRequest, 'instances' | 'flows' | 
 /** Begins changes of numbers of instances, and makes the plan of each of their steps. */
 @Injectable()
 export class Scaler {
+  /** Changes of which the first operation is being asked for. */
+  private readonly beginning = new Set<string>();
+
   constructor(
     @Inject(Scalings) private readonly scalings: Scalings,
     @Inject(DEPLOYER) private readonly deployer: Deployer,
@@ -68,12 +71,28 @@ export class Scaler {
       started_ms: Date.now(),
       ended_ms: null,
     };
-    await this.scalings.begin(scaling);
+    this.beginning.add(scaling.id);
     try {
-      return await this.change(scaling, steps[0]!);
+      await this.scalings.begin(scaling);
+      const operation = await this.firstOf(scaling);
+      await this.scalings.tell(scaling);
+      return operation;
+    } finally {
+      this.beginning.delete(scaling.id);
+    }
+  }
+
+  /** Whether it is not known yet if there will be such a change: nothing else looks at it. */
+  isBeginning({ id }: Pick<Scaling, 'id'>): boolean {
+    return this.beginning.has(id);
+  }
+
+  private async firstOf(scaling: Scaling): Promise<Operation> {
+    try {
+      return await this.change(scaling, scaling.steps[0]!);
     } catch (error) {
       if (error instanceof ProblemError && error.status < 500 && !(await this.operations.get(operationOf(scaling))))
-        await this.scalings.forget(scaling.id);
+        await this.scalings.forget(scaling);
       throw error;
     }
   }
@@ -91,13 +110,25 @@ export class Scaler {
     const split = { node_id: nf.node_id, ...splitOf(scaling, step), ...keep_flows };
     const chains = [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }];
     const operation = { id, kind: 'deploy', by } as const;
-    const made = await this.deployer.change({ chains }, operation, ({ diff, problems }) =>
-      diff.moved.length > 0
+    return this.deployer.change({ chains }, operation, ({ diff, problems }) => {
+      const foreign = this.foreignChange(scaling, step);
+      if (foreign !== null) return foreign;
+      return diff.moved.length > 0
         ? `It would move ${diff.moved.join(', ')}, which would disturb what runs.`
-        : this.lossOf(problems, scaling, step),
-    );
-    if (scaling.step === 0) await this.scalings.tell(scaling);
-    return made;
+        : this.lossOf(problems, scaling, step);
+    });
+  }
+
+  /** Why the step would overwrite what others have deployed since the step before; null: what that made still stands. */
+  private foreignChange(scaling: Scaling, step: ScalingStep): string | null {
+    const { instances, ranges = [] } = splitOf(scaling, madeBefore(scaling, step));
+    const running = runningNf(this.view.comingPlan, scaling.nf);
+    const isSame =
+      running !== null &&
+      running.instances.length === instances &&
+      running.ranges.length === ranges.length &&
+      running.ranges.every(({ lo, hi }, i) => lo === ranges[i]!.lo && hi === ranges[i]!.hi);
+    return isSame ? null : `Somebody else changed the instances of ${scaling.nf.node_id} or their ranges meanwhile.`;
   }
 
   /**
@@ -140,12 +171,12 @@ export class Scaler {
     if (to > most) throw refused('/instances', `is above ${most}, the most that ${name} allows`, 'above-limit');
     if (bySwitches && at === 'engine')
       throw conflict(`An engine shares out the flows of ${name}, no switch: none can keep them.`);
-    if (waived && !free && flows === 'keep')
-      throw refused(
-        '/flows',
-        `flows of ${name} follow its ranges, as \`keep_flows: null\` of its split asks: they could only migrate`,
-        'not-tracked',
-      );
+    if (waived && !free && (at === 'engine' || flows === 'keep')) {
+      const asked = `flows of ${name} follow its ranges, as \`keep_flows: null\` of its split asks`;
+      // They would follow an engine's new ranges before their state has moved.
+      const instead = at === 'engine' ? 'ask for `keep_flows` first' : 'they could only migrate';
+      throw refused('/flows', `${asked}: ${instead}`, 'not-tracked');
+    }
     const mayTrack = at === 'engine' || bySwitches === true;
     const knows = tracked || mayTrack || free;
     if (!knows && flows === 'keep')
@@ -170,6 +201,13 @@ export class Scaler {
 /** Id of the operation of the step that it is at: the same after a restart. */
 export function operationOf({ id, step }: Pick<Scaling, 'id' | 'step'>): string {
   return `${id}.${step}`;
+}
+
+/** The step that made what there is before a step. */
+function madeBefore({ steps, step: index }: Scaling, step: ScalingStep): ScalingStep {
+  // A step after `drain` that was refused made nothing.
+  if (step === 'restore') return 'drain';
+  return steps.slice(0, index).findLast((it) => it === 'drain' || it === 'resize') ?? 'track';
 }
 
 function splitOf({ from, to, before, after }: Scaling, step: ScalingStep): Omit<NfSplit, 'node_id'> {

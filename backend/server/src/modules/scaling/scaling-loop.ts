@@ -28,6 +28,8 @@ interface Watch {
   memory: ScalingMemory;
   /** Why the last change that was due could not be made. */
   refusal: string | null;
+  /** Why the flows could not be tracked, until they are. */
+  untracked: string | null;
   /** Consecutive refusals. */
   refusals: number;
   /** Monotonic clock: no change is tried before. */
@@ -81,11 +83,11 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** The policy with what its NF does. */
   describe(policy: StoredScalingPolicy): ScalingPolicy {
-    const { refusal } = this.watchOf(policy);
+    const { refusal, untracked } = this.watchOf(policy);
     const load = policy.enabled ? this.loads.of(policy.nf) : null;
     const unjudged = load && whyNotJudged(load);
     const revision = this.policies.revisionOf(policy.id);
-    return { ...policy, revision, state: this.stateOf(policy, load), unjudged, refusal };
+    return { ...policy, revision, state: this.stateOf(policy, load), unjudged, refusal: refusal ?? untracked };
   }
 
   /** What fails does not hold up the rest. */
@@ -106,6 +108,7 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const load = this.loads.of(nf);
     if (!load || this.scalings.ofChain(nf.chain_id)) {
       watch.memory = { ...watch.memory, side: 'between' };
+      if (!load) watch.untracked = null;
       return;
     }
     const mayChange = nowMs >= this.notBefore(policy, watch, nowMs);
@@ -119,40 +122,46 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     }
     if (decision.kind === 'at-limit') {
       watch.memory = memory;
-      return this.tell(policy, watch, decision.why, load, run);
+      return this.tell(policy, watch, 'refusal', decision.why, load, run);
     }
     // Without the change it stays due.
     if (!mayChange) return;
-    watch.memory = memory;
     const { kind, instance, instances, why } = decision;
     const what =
       kind === 'out' ? `Split ${instance.id}: ${instances} instances` : `Remove ${instance.id}: ${instances} instances`;
     run.decide({ subject: policy.id, what, why, inputs: inputsOf(load), told: true });
     const full = kind === 'out' && policy.strategy === 'never' ? this.loads.fullSwitch(nf) : null;
-    if (full !== null) return this.refuse(policy, watch, full, load, run);
+    if (full !== null) return this.refuse(policy, watch, 'refusal', full, load, run);
     const split = kind === 'out' ? { split: instance.ordinal } : {};
-    await this.begin(policy, watch, { instances, cause: why, ...split }, load, run);
+    const refused = await this.begin(policy, watch, { instances, cause: why, ...split }, run);
+    // What was refused has changed nothing: it stays due.
+    if (refused === null) watch.memory = memory;
+    else this.refuse(policy, watch, 'refusal', refused, load, run);
   }
 
   /** Has engines track the flows of the NF before they need to. Whether that was begun, or refused. */
   private async arm(policy: StoredScalingPolicy, watch: Watch, run: LoopRun): Promise<boolean> {
     const running = runningNf(this.view.plan, policy.nf);
-    if (!running || running.tracked || running.waived) return false;
+    if (!running || running.tracked || running.waived) {
+      watch.untracked = null;
+      return false;
+    }
     if (running.at === 'switch' && policy.strategy !== 'never') return false;
     if (this.scaler.keepsNothing(running)) return false;
     const why = 'flows in progress have to be known before their instance is split';
     run.decide({ subject: policy.id, what: `Track the flows of ${policy.nf.node_id}`, why, inputs: {} });
-    await this.begin(policy, watch, { instances: running.instances.length, cause: why }, null, run);
+    const refused = await this.begin(policy, watch, { instances: running.instances.length, cause: why }, run);
+    if (refused !== null) this.refuse(policy, watch, 'untracked', refused, null, run);
     return true;
   }
 
+  /** Null: it has begun. Otherwise why it was refused. */
   private async begin(
     policy: StoredScalingPolicy,
     watch: Watch,
     wish: { readonly instances: number; readonly cause: string; readonly split?: number },
-    load: NfLoad | null,
     run: LoopRun,
-  ): Promise<void> {
+  ): Promise<string | null> {
     const flows = policy.strategy === 'migrate' ? 'migrate' : 'keep';
     const drain_s = Math.max(60, Math.round(policy.cooldown_s));
     const about = { nf: policy.nf, policy_id: policy.id, by: ACTOR, bySwitches: policy.strategy === 'never' };
@@ -160,24 +169,39 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       await run.step(this.scaler.begin({ ...wish, cause: wish.cause.slice(0, 500), flows, drain_s, ...about }));
       watch.refusal = null;
       watch.refusals = 0;
+      return null;
     } catch (error) {
       if (!(error instanceof ProblemError) || error.status >= 500) throw error;
-      this.refuse(policy, watch, error.message, load, run);
+      return error.message;
     }
   }
 
   /** Tried again later and later. */
-  private refuse(policy: StoredScalingPolicy, watch: Watch, why: string, load: NfLoad | null, run: LoopRun): void {
+  private refuse(
+    policy: StoredScalingPolicy,
+    watch: Watch,
+    what: 'refusal' | 'untracked',
+    why: string,
+    load: NfLoad | null,
+    run: LoopRun,
+  ): void {
     watch.notBeforeMs = performance.now() + retryMs(watch.refusals);
     watch.refusals++;
-    this.tell(policy, watch, why, load, run);
+    this.tell(policy, watch, what, why, load, run);
   }
 
-  /** Told once, until a change is made or none is due. */
-  private tell(policy: StoredScalingPolicy, watch: Watch, why: string, load: NfLoad | null, { decide }: LoopRun): void {
+  /** Told once, until a change is made or none is due, and until the flows are tracked. */
+  private tell(
+    policy: StoredScalingPolicy,
+    watch: Watch,
+    what: 'refusal' | 'untracked',
+    why: string,
+    load: NfLoad | null,
+    { decide }: LoopRun,
+  ): void {
     const { id, nf } = policy;
-    const told = watch.refusal !== null;
-    watch.refusal = why;
+    const told = watch[what] !== null;
+    watch[what] = why;
     if (told) return;
     const inputs = load ? inputsOf(load) : {};
     decide({ subject: id, what: `${nf.node_id} keeps its number of instances`, why, inputs, told: true });
@@ -194,7 +218,7 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   private watchOf(policy: StoredScalingPolicy): Watch {
     const known = this.watches.get(policy);
     if (known) return known;
-    const watch = { memory: NO_SCALING_MEMORY, refusal: null, refusals: 0, notBeforeMs: 0 };
+    const watch = { memory: NO_SCALING_MEMORY, refusal: null, untracked: null, refusals: 0, notBeforeMs: 0 };
     this.watches.set(policy, watch);
     return watch;
   }

@@ -2,6 +2,7 @@ import type { Scaling } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import type { Collections } from '../../platform/durable-collection/collections.js';
 import type { EventLog } from '../../ports/event-log.js';
+import type { LeaseBook } from '../../ports/lease-book.js';
 import { Scalings } from './scalings.js';
 
 const WAITING = {
@@ -9,19 +10,35 @@ const WAITING = {
   ...{ state: 'running', steps: ['drain', 'empty', 'resize'], step: 1, policy_id: null, left_flows: null, error: null },
 } as unknown as Scaling;
 
-function scalingsWith(stored: Scaling) {
-  const entries = new Map([[stored.id, stored]]);
+function scalingsWith(...stored: readonly Scaling[]) {
+  const entries = new Map(stored.map((scaling) => [scaling.id, scaling]));
   const told: string[] = [];
+  const held: string[] = [];
   const batch = {
     put: (_: unknown, value: Scaling) => void entries.set(value.id, value),
+    remove: (_: unknown, id: string) => entries.delete(id),
     also: (write: (transaction: unknown) => void) => write(null),
   };
   const collections = {
-    open: () => ({ get: (id: string) => entries.get(id) }),
+    open: () => ({
+      all: () => [...entries.values()],
+      get: (id: string) => entries.get(id),
+      find: (id: string) => entries.get(id),
+    }),
     commit: async (work: (given: typeof batch) => unknown) => work(batch),
   } as unknown as Collections;
   const events = { appendIn: (_: unknown, { type }: { type: string }) => void told.push(type) } as unknown as EventLog;
-  return { scalings: new Scalings(collections, events), told };
+  const leases = {
+    acquireIn: (_: unknown, { claim, holder, resources }: Parameters<LeaseBook['acquireIn']>[1]) => {
+      if (held.some((lease) => lease.startsWith(`${claim} ${resources[0]}`))) throw new Error('another holds it');
+      held.push(`${claim} ${resources[0]} ${holder}`);
+    },
+    releaseIn: (_: unknown, claim: string, holder: string) => {
+      const kept = held.filter((lease) => !(lease.startsWith(claim) && lease.endsWith(` ${holder}`)));
+      held.splice(0, held.length, ...kept);
+    },
+  } as unknown as LeaseBook;
+  return { scalings: new Scalings(collections, events, leases), told, held };
 }
 
 it('does not come back once it was cancelled, however late a look at it ends', async () => {
@@ -34,4 +51,23 @@ it('does not come back once it was cancelled, however late a look at it ends', a
   expect(await scalings.write(cancelled, goingBack)).toBe(true);
   expect(await scalings.write({ ...goingBack, step: 3, state: 'completed' }, goingBack)).toBe(false);
   expect([scalings.get('sc-1').state, told]).toEqual(['cancelled', ['scaling.ended']]);
+});
+
+it('has the chain to itself from its begin to its end, and leaves it where nothing was begun', async () => {
+  const { scalings, held } = scalingsWith();
+  await scalings.begin(WAITING);
+  expect(held).toEqual(['change chain/c-1 sc-1']);
+  await scalings.write({ ...WAITING, step: 2 }, WAITING);
+  expect(held).toHaveLength(1);
+  await scalings.write({ ...WAITING, step: 3, state: 'completed' }, { ...WAITING, step: 2 });
+  expect(held).toEqual([]);
+  const other = { ...WAITING, id: 'sc-2' };
+  await scalings.begin(other);
+  await scalings.forget(other);
+  expect(held).toEqual([]);
+  // What was forgotten meanwhile is not written again.
+  expect(await scalings.write({ ...other, step: 2 }, other)).toBe(false);
+  held.push('change chain/c-1 reconfiguration');
+  await expect(scalings.begin(other)).rejects.toThrow('another holds it');
+  expect(scalings.all().map(({ id }) => id)).toEqual(['sc-1']);
 });

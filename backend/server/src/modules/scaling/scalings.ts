@@ -1,10 +1,11 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type EventDraft, type NfRef, Scaling } from '@orrery/contract';
-import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { conflict } from '../../platform/problem.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { chainResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
 
 /** Older ones are deleted. */
 const KEEP = 200;
@@ -17,6 +18,7 @@ export class Scalings implements OnModuleInit {
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(LEASES) private readonly leases: LeaseBook,
   ) {
     this.scalings = collections.open({
       key: KEYS.scalings,
@@ -56,12 +58,14 @@ export class Scalings implements OnModuleInit {
     return this.all().filter(({ nf }) => nf.chain_id === chain_id && nf.node_id === node_id);
   }
 
-  /** Throws 409 that names the one under way in the chain. */
+  /** From now on to its end nothing else changes the chain by itself. Throws 409 that names what changes it already. */
   begin(scaling: Scaling): Promise<void> {
     return this.collections.commit((batch) => {
       const other = this.ofChain(scaling.nf.chain_id);
       if (other)
         throw conflict(`${other.nf.node_id} is being scaled to ${instancesText(other.to)}: one change at a time.`);
+      const resources = [chainResource(scaling.nf.chain_id)];
+      this.leases.acquireIn(batch, { ...leaseOf(scaling), by: scaling.by, resources });
       batch.put(this.scalings, scaling);
     });
   }
@@ -79,13 +83,14 @@ export class Scalings implements OnModuleInit {
     );
   }
 
-  /** Stores how far it is, unless it has changed since it was `was`; one that is over now is told. Whether it was stored. */
+  /** Stores how far it is, unless it has changed since it was `was` or is gone; one that is over now is told. Whether it was stored. */
   write(scaling: Scaling, was: Scaling): Promise<boolean> {
     return this.collections.commit((batch) => {
-      const now = this.scalings.get(scaling.id);
-      if (now.state !== was.state || now.step !== was.step || now.steps.length !== was.steps.length) return false;
+      const now = this.scalings.find(scaling.id);
+      if (now?.state !== was.state || now.step !== was.step || now.steps.length !== was.steps.length) return false;
       batch.put(this.scalings, scaling);
       if (was.state !== 'running' || scaling.state === 'running') return true;
+      this.release(batch, scaling);
       const { state, left_flows } = scaling;
       const data = { ...begun(scaling), state, left_flows };
       batch.also((transaction) =>
@@ -96,11 +101,21 @@ export class Scalings implements OnModuleInit {
   }
 
   /** Forgets one of which nothing was begun. */
-  forget(id: string): Promise<void> {
+  forget(scaling: Scaling): Promise<void> {
     return this.collections.commit((batch) => {
-      batch.remove(this.scalings, id, null);
+      batch.remove(this.scalings, scaling.id, null);
+      this.release(batch, scaling);
     });
   }
+
+  private release(batch: Batch, scaling: Scaling): void {
+    const { claim, holder } = leaseOf(scaling);
+    this.leases.releaseIn(batch, claim, holder);
+  }
+}
+
+function leaseOf({ id }: Scaling) {
+  return { claim: 'change', holder: id, purpose: 'scaling' } as const;
 }
 
 export function instancesText(count: number): string {

@@ -235,12 +235,9 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     const version = this.view.deployment(chain_id)?.version ?? chain.version;
     const change = { chains: [{ chain_id, version, splits: [wanted] }] };
     const operation = { id: operationOf({ name, failed }), kind: 'deploy', by: ACTOR } as const;
+    const refusal = (made: Plan) => (made.base_plan === plan.id ? null : 'something else was deployed meanwhile');
     try {
-      const accepted = await step(
-        this.deployer.change(change, operation, ({ base_plan }) =>
-          base_plan === plan.id ? null : 'something else was deployed meanwhile',
-        ),
-      );
+      const accepted = await step(this.deployer.change(change, operation, refusal));
       const inputs = { exceptions: total, chain: chain_id };
       decide({
         subject: asked.node_id,

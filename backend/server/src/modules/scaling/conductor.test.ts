@@ -1,0 +1,83 @@
+import type { Plan, Scaling } from '@orrery/contract';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { LoopRun } from '../../platform/control-loop/definition.js';
+import { conflict } from '../../platform/problem.js';
+import { ScalingConductor } from './conductor.js';
+
+const nf = { chain_id: 'c-1', node_id: 'ids' };
+const IDLE_S = 10;
+/** Switches give flows to two instances by ranges, and nobody counts them. */
+const plan = {
+  graph: {
+    nodes: [0, 1].map((ordinal) => ({ kind: 'nf', id: `web.ids.${ordinal}`, ...nf, ordinal })),
+    edges: [0, 1].map((i) => ({ from: null, to: `web.ids.${i}`, direction: 'forward', key: ['ip.src'] })),
+  },
+  chains: [{ chain_id: 'c-1', splits: [{ node_id: 'ids', keep_flows: { capacity: 9, idle_timeout_s: IDLE_S } }] }],
+  splits: [],
+} as unknown as Plan;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date'] }));
+afterEach(() => void vi.useRealTimers());
+
+function conductorOf(stored: Scaling) {
+  const state = { scaling: stored, refusal: 'no room', isBeginning: false };
+  const scalings = {
+    write: async (next: Scaling) => {
+      state.scaling = next;
+      return true;
+    },
+  };
+  const scaler = {
+    isBeginning: () => state.isBeginning,
+    change: async () => Promise.reject(conflict(state.refusal)),
+  };
+  const telemetry = { newest: (key: string) => (key.endsWith('/pps') ? 0 : null) };
+  const parts = [scalings, scaler, {}, {}, {}, { plan }, telemetry];
+  const conductor = new ScalingConductor(...(parts as unknown as ConstructorParameters<typeof ScalingConductor>));
+  const run = { step: (work: Promise<unknown>) => work } as unknown as LoopRun;
+  return { state, look: () => conductor.look(state.scaling, run) };
+}
+
+const draining = (step: number, more: Partial<Scaling> = {}) =>
+  ({
+    ...{ id: 'sc-1', nf, from: 2, to: 1, by: 'ann', drain_s: 300, state: 'running', error: null, left_flows: null },
+    ...{ steps: ['drain', 'empty', 'resize'], step, step_ms: Date.now(), before: [], after: [], ...more },
+  }) as unknown as Scaling;
+
+it('takes an instance for empty only after an idle time through which somebody looked', async () => {
+  const { state, look } = conductorOf(draining(1));
+  await look();
+  vi.advanceTimersByTime(20_000);
+  await look();
+  expect(state.scaling.step).toBe(1);
+  for (let second = 0; second < IDLE_S - 1; second++) {
+    vi.advanceTimersByTime(1000);
+    await look();
+  }
+  expect(state.scaling.step).toBe(1);
+  vi.advanceTimersByTime(1000);
+  await look();
+  expect(state.scaling).toMatchObject({ step: 2, left_flows: 0 });
+});
+
+it('says that ranges stay drained where they cannot go back', async () => {
+  const { state, look } = conductorOf(draining(2));
+  await look();
+  expect(state.scaling).toMatchObject({ steps: ['drain', 'empty', 'resize', 'restore'], step: 3, error: 'no room' });
+  state.refusal = 'no way back';
+  await look();
+  expect(state.scaling).toMatchObject({
+    state: 'failed',
+    error: 'no room; its ranges stay drained, unless somebody else changed them: no way back',
+  });
+});
+
+it('leaves a change alone until it is known whether there will be one', async () => {
+  const { state, look } = conductorOf(draining(0));
+  state.isBeginning = true;
+  await look();
+  expect(state.scaling).toMatchObject({ state: 'running', step: 0 });
+  state.isBeginning = false;
+  await look();
+  expect(state.scaling).toMatchObject({ state: 'failed', error: 'no room' });
+});

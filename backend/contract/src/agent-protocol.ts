@@ -11,11 +11,11 @@ import { EngineAbility, NodeSpec, Target } from './node-spec.js';
 import { P4ProgramFiles } from './p4/p4-program.js';
 import { ShellInput, ShellOutput, ShellSize } from './shell.js';
 import { ObservedSwitch, SwitchDescription, SwitchSamples } from './switch-protocol.js';
-import { SwitchAbilities, SwitchSpec } from './switch-spec.js';
+import { KeptFlowKey, SwitchAbilities, SwitchSpec } from './switch-spec.js';
 import { NodeSamples } from './telemetry.js';
 
 /** Raised on every change that older agents or servers do not understand. */
-export const AGENT_PROTOCOL = 10;
+export const AGENT_PROTOCOL = 11;
 
 /** Longest hello, in bytes: half of what a server reads from who has not been admitted. */
 export const HELLO_MOST_BYTES = 128 * 1024;
@@ -155,7 +155,7 @@ export type AgentMessage = z.infer<typeof AgentMessage>;
 
 /**
  * The unified VNFM calls (HYPER III-A) that ask for an answer. `accelerate` and `release` answer with an `ObservedElement`. `hold_flows`, `end_hold` and `read_split` go to the instance before a split.
- * `arm_traces`, `read_traces`, `read_program` and `read_cells` go to a switch, whose name takes the place of the instance.
+ * `arm_traces`, `read_traces`, `read_program`, `read_cells` and `read_kept` go to a switch, whose name takes the place of the instance.
  */
 export const AgentMethod = z.enum([
   'get_instance_state',
@@ -174,6 +174,7 @@ export const AgentMethod = z.enum([
   'read_traces',
   'read_program',
   'read_cells',
+  'read_kept',
 ]);
 export type AgentMethod = z.infer<typeof AgentMethod>;
 
@@ -187,6 +188,10 @@ export const SplitReading = z.strictObject({
     .describe('those of IPv4, as many as asked'),
 });
 export type SplitReading = z.infer<typeof SplitReading>;
+
+/** The answer of `read_kept`: flows of a split that the switch keeps by entries of their own, without those that have ended. */
+export const KeptReading = z.array(KeptFlowKey).max(65_536);
+export type KeptReading = z.infer<typeof KeptReading>;
 
 /** Parameters of `open_shell`. */
 export const OpenShell = z.object({ shell: ShellId, ...ShellSize.shape });

@@ -169,6 +169,10 @@ export const SwitchException = z.strictObject({
 });
 export type SwitchException = z.infer<typeof SwitchException>;
 
+/** By what a switch tells apart the flows of a split that it keeps. */
+export const KeptFlowKey = SwitchException.pick({ flow_id: true, ip_src: true, ip_dst: true, ip_proto: true });
+export type KeptFlowKey = z.infer<typeof KeptFlowKey>;
+
 /** Everything that one switch must hold, entry by entry. Anything else is removed from it. */
 export const SwitchSpec = z.strictObject({
   generation: Generation,

@@ -1,4 +1,5 @@
 import type {
+  KeptFlowKey,
   ObservedPort,
   P4Cells,
   P4CellsRequest,
@@ -74,6 +75,8 @@ export interface SwitchDriver {
    */
   apply(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void>;
   read(): Promise<SwitchReading>;
+  /** Of a switch that keeps flows: those of a split that have not ended. */
+  kept?(split: number): Promise<readonly KeptFlowKey[]>;
   /** Of a switch with the ability `traces`. Rejects with the reason if the switch refuses. */
   readonly tracer?: PacketTracer;
   /** Of a switch that takes programs of users. */

@@ -18,6 +18,7 @@ import type { SwitchOptions } from './switch-options.js';
 import { SwitchSampler } from './switch-samples.js';
 
 const Cursor = z.object({ after: z.int().min(0) });
+const OfSplit = z.object({ split: z.int().min(1).max(0xffff) });
 
 /** One switch: its keeper, its saved state and its own connection to the server. */
 export class SwitchAgent {
@@ -77,13 +78,18 @@ export class SwitchAgent {
   };
 
   private async call(method: AgentMethod, params: Record<string, unknown>): Promise<unknown> {
-    const { tracer, programs } = this.configured.driver;
+    const { driver, kind } = this.configured;
+    const { tracer, programs } = driver;
+    if (method === 'read_kept') {
+      if (!driver.kept) throw new Error(`/method: a switch of the driver ${kind.kind} keeps no flows`);
+      return driver.kept(OfSplit.parse(params).split);
+    }
     if (method === 'read_program' || method === 'read_cells') {
-      if (!programs) throw new Error(`/method: a switch of the driver ${this.configured.kind.kind} runs no P4 program`);
+      if (!programs) throw new Error(`/method: a switch of the driver ${kind.kind} runs no P4 program`);
       return method === 'read_program' ? programs.tables() : programs.cells(P4CellsRequest.parse(params));
     }
     if (method !== 'arm_traces' && method !== 'read_traces') throw new Error(`/method: a switch has no ${method}`);
-    if (!tracer) throw new Error(`/method: a switch of the driver ${this.configured.kind.kind} leaves no traces`);
+    if (!tracer) throw new Error(`/method: a switch of the driver ${kind.kind} leaves no traces`);
     if (method === 'read_traces') return tracer.read(Cursor.parse(params).after);
     await tracer.arm(TraceRequest.parse(params));
     return tracer.read(Number.MAX_SAFE_INTEGER);

@@ -57,6 +57,8 @@ export interface SwitchTrouble {
 export interface FabricView {
   /** Why the switches that carry a chain do not forward as desired; empty: they do, or their twin is off. */
   troublesOf(chainId: string): readonly SwitchTrouble[];
+  /** The switches that were told exceptions of a split by one of these rules, each with its numbers of the splits. */
+  withExceptions(rules: ReadonlySet<string>): ReadonlyMap<string, readonly number[]>;
   /** An NF on a switch runs once the switch holds its entries, by the driver that it is to run. */
   nfState(instance: Pick<SwitchInstance, 'id' | 'switch'>): Pick<NfInstance, 'state' | 'detail'>;
   /** Why what the agent of a switch tells is not about the switch as it is to be, while its driver changes; null: it is. */

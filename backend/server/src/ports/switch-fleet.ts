@@ -1,4 +1,5 @@
 import type {
+  KeptReading,
   ObservedSwitch,
   P4ProgramFiles,
   PacketTraces,
@@ -32,6 +33,8 @@ export interface SwitchFleet {
   traces(id: string, method: 'arm_traces' | 'read_traces', params: Record<string, unknown>): Promise<PacketTraces>;
   /** Throws if the agent is away or refuses. */
   program(id: string, method: 'read_program' | 'read_cells', params: Record<string, unknown>): Promise<unknown>;
+  /** The flows of a split that the switch keeps. Throws if the agent is away or refuses. */
+  kept(id: string, split: number, signal?: AbortSignal): Promise<KeptReading>;
   /** Called with the switch or server whose connection or report has changed. */
   onChange(listener: (id: string) => void): void;
 }

@@ -1,4 +1,4 @@
-import type { SwitchSpec } from '@orrery/contract';
+import type { KeptFlowKey, SwitchSpec } from '@orrery/contract';
 import { bytesNumber } from '../p4runtime/bytes.js';
 import type { Entity, TableEntry, Update } from '../p4runtime/messages.js';
 import type { P4Info } from '../p4runtime/p4-info.js';
@@ -204,6 +204,16 @@ export function keptFlows(kept: Iterable<TableEntry>, info: P4Info): KeptFlow[] 
   });
 }
 
+/** Of the flows of a split. */
+export function keptKeys(kept: Iterable<TableEntry>, split: number, info: P4Info): KeptFlowKey[] {
+  return [...kept].flatMap((entry): KeptFlowKey[] => {
+    const { split: own, flow_id, ip_src, ip_dst, ip_proto } = placeOf(entry, info);
+    if (Number(own) !== split) return [];
+    const addresses = { ip_src: Number(ip_src), ip_dst: Number(ip_dst) };
+    return [{ flow_id: Number(flow_id), ...addresses, ip_proto: Number(ip_proto) }];
+  });
+}
+
 function placeOf({ tableId, match = [], action }: TableEntry, info: P4Info) {
   const fields = info.tableById(tableId)?.fields ?? [];
   const keyed = (name: string) =>
@@ -211,7 +221,10 @@ function placeOf({ tableId, match = [], action }: TableEntry, info: P4Info) {
   const of = info.actions.get('send');
   const given = (name: string) =>
     numberOf(action?.action?.params?.find(({ paramId }) => paramId === of?.params.get(name)?.id)?.value);
-  return { split: keyed('split'), flow_id: keyed('flow_id'), mac: given('mac'), port: given('port') };
+  return {
+    ...{ split: keyed('split'), flow_id: keyed('flow_id'), mac: given('mac'), port: given('port') },
+    ...{ ip_src: keyed('ip_src'), ip_dst: keyed('ip_dst'), ip_proto: keyed('ip_proto') },
+  };
 }
 
 function entryOf(

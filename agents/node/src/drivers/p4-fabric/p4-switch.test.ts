@@ -106,6 +106,22 @@ it('tells which flows got no entry, and does not have those forgotten', async ()
   expect(device.acknowledged).toEqual(['1']);
 });
 
+it('names the flows of a split that it keeps, without those that have ended', async () => {
+  const { device, driver, tell } = await keeping();
+  tell(1, 2);
+  await expect.poll(() => kept(driver)).toBe(2);
+  const flow = { ip_src: 0x0a00_0001, ip_dst: 0x0a00_0002, ip_proto: 17 };
+  const names = [1, 2].map((flow_id) => ({ flow_id, ...flow }));
+  expect(await driver.kept(7)).toEqual(names);
+  expect(await driver.kept(8)).toEqual([]);
+  for (const [identity, entry] of device.entries)
+    if (entry.idleTimeoutNs) {
+      device.entries.set(identity, { ...entry, timeSinceLastHit: { elapsedNs: entry.idleTimeoutNs } });
+      break;
+    }
+  expect(await driver.kept(7)).toEqual(names.slice(1));
+});
+
 it('says that flows are not kept while another controller has the switch, and when it refuses their entries', async () => {
   const { device, driver, tell } = await keeping();
   expect((await driver.read()).trouble).toBeUndefined();

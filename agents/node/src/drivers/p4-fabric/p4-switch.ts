@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { ObservedPort, SwitchSpec } from '@orrery/contract';
+import type { KeptFlowKey, ObservedPort, SwitchSpec } from '@orrery/contract';
 import { monotonicMs } from '../../platform/monotonic.js';
 import type { Entity, MulticastGroup, Notice, TableEntry, Update } from '../p4runtime/messages.js';
 import type { P4Port } from '../p4runtime/p4-port.js';
@@ -19,6 +19,7 @@ import {
   KeptFlows,
   keepingSplits,
   keptFlows,
+  keptKeys,
   keptQuery,
 } from './kept-flows.js';
 import { type HeldMeters, heldMeters, isAmong, meterQueries, meterUpdates } from './meters.js';
@@ -100,6 +101,16 @@ export class P4Switch implements SwitchDriver {
 
   read(): Promise<SwitchReading> {
     return this.inTurn(() => this.reading());
+  }
+
+  kept(split: number): Promise<readonly KeptFlowKey[]> {
+    return this.inTurn(async () => {
+      const { info } = await this.program.load();
+      const { kept } = await this.held(true);
+      const idle = idleFlows(kept);
+      const live = [...kept].flatMap(([identity, entry]) => (idle.has(identity) ? [] : [entry]));
+      return keptKeys(live, split, info);
+    });
   }
 
   private inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import type { ObservedPort, SwitchSpec } from '@orrery/contract';
+import type { KeptFlowKey, ObservedPort, SwitchSpec } from '@orrery/contract';
 import type { P4Switch } from '../p4-fabric/p4-switch.js';
 import type { OwnSwitch } from '../p4-own/own-switch.js';
 import type { SwitchDriver, SwitchReading } from '../switch-driver.js';
@@ -43,5 +43,9 @@ export class ProgrammableSwitch implements SwitchDriver {
 
   read(): Promise<SwitchReading> {
     return this.runs.read();
+  }
+
+  async kept(split: number): Promise<readonly KeptFlowKey[]> {
+    return this.runs === this.fabric ? this.fabric.kept(split) : [];
   }
 }

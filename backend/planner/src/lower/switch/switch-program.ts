@@ -4,7 +4,7 @@ import {
   type FabricRule,
   type FieldMatch,
   FLOW_SPACE,
-  flowIdentity,
+  keptFlowKey,
   type SwitchAbilities,
   type SwitchEntry,
   type SwitchException,
@@ -246,9 +246,7 @@ export class SwitchContent {
     return flows.flatMap(({ flow, hop, server }): SwitchException[] => {
       const port = this.place.towards.get(server);
       if (port === undefined) return [];
-      const number = (address: string | undefined) => (address === undefined ? 0 : addressToNumber(address));
-      const key = { ip_src: number(flow['ip.src']), ip_dst: number(flow['ip.dst']), ip_proto: flow['ip.proto'] ?? 0 };
-      return [{ rule_id, split, flow_id: flowIdentity(flow), ...key, mac: tagMac(hop), port, idle_timeout_s }];
+      return [{ rule_id, split, ...keptFlowKey(flow), mac: tagMac(hop), port, idle_timeout_s }];
     });
   }
 

@@ -123,6 +123,14 @@ export class FabricControl
     return this.loop.stop();
   }
 
+  withExceptions(rules: ReadonlySet<string>): ReadonlyMap<string, readonly number[]> {
+    const told = Object.entries(this.told.switches).map(([id, { exceptions = [] }]) => {
+      const splits = exceptions.flatMap(({ rule_id, split }) => (rules.has(rule_id) ? [split] : []));
+      return [id, [...new Set(splits)]] as const;
+    });
+    return new Map(told.filter(([, splits]) => splits.length > 0));
+  }
+
   troublesOf(chainId: string): readonly SwitchTrouble[] {
     const limitMs = TIMEOUTS_OF_A_DRIVER * this.config.timing.stepTimeoutMs;
     const switches = this.switches().flatMap((node): SwitchTrouble[] => {

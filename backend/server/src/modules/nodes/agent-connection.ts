@@ -43,6 +43,7 @@ const CALL_LIMIT_MS: Readonly<Record<CallMethod, number>> = {
   read_traces: 12_000,
   read_program: 12_000,
   read_cells: 12_000,
+  read_kept: 12_000,
 };
 
 export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'switch-hello' | 'reply' | 'shell' }>;

@@ -10,6 +10,7 @@ import {
   type InstanceSpec,
   imageLack,
   type JoinToken,
+  KeptReading,
   type NodeSpec,
   type NodeStatus,
   type Observed,
@@ -290,6 +291,12 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
 
   program(id: string, method: 'read_program' | 'read_cells', params: Record<string, unknown>): Promise<unknown> {
     return this.call(id, method, id, params);
+  }
+
+  async kept(id: string, split: number, signal?: AbortSignal): Promise<KeptReading> {
+    const answer = KeptReading.safeParse(await this.call(id, 'read_kept', id, { split }, signal));
+    if (!answer.success) throw new ProblemError(502, `The agent of ${id} sent kept flows that cannot be read.`);
+    return answer.data;
   }
 
   issueJoinToken(node: string, actor: string): Promise<JoinToken> {

@@ -1,4 +1,13 @@
-import { FLOW_SPACE, MOST_EXCEPTIONS, type NfSplit, type Operation, type Plan } from '@orrery/contract';
+import {
+  FLOW_SPACE,
+  type KeptFlowKey,
+  keptFlowKey,
+  MOST_EXCEPTIONS,
+  type NfSplit,
+  type Operation,
+  type Plan,
+  type StagedSplit,
+} from '@orrery/contract';
 import { beforeEach, expect, it } from 'vitest';
 import type { ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
@@ -12,12 +21,12 @@ const HALVES = [
   { lo: FLOW_SPACE / 2, hi: FLOW_SPACE },
 ];
 const flow = (port: number) => ({ 'ip.src': '10.0.1.1', 'port.src': port });
-const staged = { held: [{ lo: 0, hi: FLOW_SPACE }], exceptions: [], idle_timeout_s: 5 };
+const staged: StagedSplit = { held: [{ lo: 0, hi: FLOW_SPACE }], exceptions: [], idle_timeout_s: 5 };
 
 /** An NF of two instances that an engine splits, or the switch. */
-function planOf(id: string, at: 'engine' | 'switch'): Plan {
-  const { held: _held, ...rest } = staged;
-  const split = { node_id: 'ids', ranges: HALVES, staged: at === 'engine' ? staged : rest };
+function planOf(id: string, at: 'engine' | 'switch', exceptions: StagedSplit['exceptions'] = []): Plan {
+  const { held, ...rest } = { ...staged, exceptions };
+  const split = { node_id: 'ids', ranges: HALVES, staged: at === 'engine' ? { ...rest, held } : rest };
   const front = { kind: 'split', id: 'web.e1.split', ...nf, server: 's-1', core: 0, in_front_of: 0 };
   return {
     id,
@@ -28,8 +37,9 @@ function planOf(id: string, at: 'engine' | 'switch'): Plan {
         ...(at === 'engine' ? [front] : []),
         ...[0, 1].map((ordinal) => ({ kind: 'nf', id: `web.ids.${ordinal}`, ...nf, ordinal })),
       ],
-      edges: [],
+      edges: [{ from: null, to: 'web.e1.split', hop: 7 }],
     },
+    fabric: { rules: [{ kind: 'classify', id: 'classify/web.e1', targets: [{ hop: 7 }] }] },
   } as unknown as Plan;
 }
 
@@ -46,6 +56,8 @@ let world: {
   queue: Pick<Operation, 'set_aside'>[];
   lease: { purpose: string; holder: string } | null;
   operations: Map<string, Pick<Operation, 'id' | 'state' | 'request'>>;
+  /** Flows that the switch keeps by the exceptions that it was told; null: it does not answer. */
+  kept: KeptFlowKey[] | null;
   /** Called while the engines are asked. */
   meanwhile: () => void;
   /** Plans that changes were made by are based on it. */
@@ -110,7 +122,17 @@ function server() {
   const append = (event: (typeof world.told)[number]) => void world.told.push(event);
   const events = { append, appendIn: (_: unknown, event: (typeof world.told)[number]) => append(event) };
   const operations = { get: async (id: string) => world.operations.get(id) ?? null };
-  const parts = [loops, collections, view, deployer, fleet, events, operations, { conflictOf: () => world.lease }];
+  const leases = { conflictOf: () => world.lease };
+  const fabric = {
+    withExceptions: (rules: ReadonlySet<string>) => new Map(rules.has('classify/web.e1') ? [['leaf-1', [3]]] : []),
+  };
+  const switches = {
+    kept: async (id: string, split: number) => {
+      if (world.kept === null || id !== 'leaf-1' || split !== 3) throw new Error('it is away');
+      return world.kept;
+    },
+  };
+  const parts = [loops, collections, view, deployer, fleet, events, operations, leases, fabric, switches];
   void new SplitHandover(...(parts as unknown as ConstructorParameters<typeof SplitHandover>));
   const run = {
     signal: new AbortController().signal,
@@ -123,7 +145,7 @@ function server() {
 beforeEach(() => {
   const plan = planOf('pn-1', 'engine');
   world = {
-    ...{ plan, coming: plan, queue: [], lease: null, operations: new Map(), meanwhile: () => undefined },
+    ...{ plan, coming: plan, queue: [], lease: null, operations: new Map(), kept: [], meanwhile: () => undefined },
     ...{ base: 'pn-1', asked: [], told: [] },
   };
   stored = new Map();
@@ -186,16 +208,32 @@ it('is told with what the switch got, also where the server died before it knew 
   expect(stored.size).toBe(0);
 });
 
+it('carries on only exceptions of an earlier hand-over that the switch still keeps, and waits to know', async () => {
+  const [ended, live] = [8, 9].map((port) => ({ flow: flow(port), ordinal: 1 }));
+  world.plan = planOf('pn-1', 'engine', [ended!, live!]);
+  world.coming = world.plan;
+  world.kept = null;
+  const look = server();
+  await look();
+  expect(world.asked).toEqual([]);
+  expect(waits()).toEqual([expect.stringContaining('leaf-1 does not tell which flows it keeps: it is away')]);
+  world.kept = [keptFlowKey(live!.flow)];
+  await look();
+  const exceptions = [live, { flow: flow(1), ordinal: 0 }, { flow: flow(2), ordinal: 0 }];
+  expect(world.asked).toMatchObject([{ splits: [{ staged: { exceptions } }] }]);
+});
+
 it('leaves no flow out: it says which it could not name, and how many are too many', () => {
   const { graph } = world.plan;
   const [split] = splitsAtServers(world.plan);
   const of = (ports: readonly number[], instance?: string) => new Map([['web.e1.split', reading(ports, instance)]]);
   type Readings = Parameters<typeof handedOver>[1];
-  const unknown = handedOver(split!, of([1], 'web.ids.7') as unknown as Readings, graph);
+  const unknown = handedOver(split!, of([1], 'web.ids.7') as unknown as Readings, [], graph);
   expect(unknown).toBe('web.e1.split keeps a flow at web.ids.7, which is no instance of ids');
   const exceptions = Array.from({ length: MOST_EXCEPTIONS }, (_, port) => ({ flow: flow(port), ordinal: 0 }));
   const full = { ...split!, staged: { ...split!.staged, exceptions } };
-  expect(typeof handedOver(full, of([1]) as unknown as Readings, graph)).toBe('object');
-  const more = handedOver(full, of([MOST_EXCEPTIONS]) as unknown as Readings, graph);
+  const kept = exceptions.map((it) => keptFlowKey(it.flow));
+  expect(typeof handedOver(full, of([1]) as unknown as Readings, kept, graph)).toBe('object');
+  const more = handedOver(full, of([MOST_EXCEPTIONS]) as unknown as Readings, kept, graph);
   expect(more).toBe('the switch would have to keep 2049 flows, more than 2048');
 });

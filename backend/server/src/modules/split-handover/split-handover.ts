@@ -5,7 +5,7 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import { Id, type Operation, type Plan, SplitReading } from '@orrery/contract';
+import { Id, type KeptFlowKey, type Operation, type Plan, SplitReading } from '@orrery/contract';
 import { z } from 'zod';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -18,10 +18,12 @@ import { KEYS } from '../../platform/redis-keys.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { FABRIC_VIEW, type FabricView } from '../../ports/fabric-driver.js';
 import { chainResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
-import { handedOver, revisionOf, type SplitAtServers, splitsAtServers } from './staged-splits.js';
+import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { classRulesOf, handedOver, revisionOf, type SplitAtServers, splitsAtServers } from './staged-splits.js';
 
 const PERIOD_MS = 1000;
 /** A switch gets at most as many exceptions for a split. */
@@ -72,6 +74,8 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(OPERATIONS) private readonly operations: OperationLog,
     @Inject(LEASES) private readonly leases: LeaseBook,
+    @Inject(FABRIC_VIEW) private readonly fabric: FabricView,
+    @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
   ) {
     this.stored = collections.open({
       key: KEYS.splitHandovers,
@@ -197,9 +201,10 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     split: SplitAtServers,
     plan: Plan,
     { looks, failed, name, why: told, asked: before }: Handover,
-    { step, decide, signal }: LoopRun,
+    run: LoopRun,
   ): Promise<{ total: number | null; why: string | null } & Partial<Pick<Handover, 'failed' | 'asked'>>> {
     const { chain, asked, nodes } = split;
+    const { step, decide, signal } = run;
     // The engines still have the split.
     if (before !== null) {
       const operation = await step(this.operations.get(before.operation_id));
@@ -228,7 +233,9 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
     const { chain_id } = chain;
     const lease = this.leases.conflictOf({ claim: 'change', holder: name, resources: [chainResource(chain_id)] });
     if (lease) return { total, why: `the ${lease.purpose} ${lease.holder} is under way` };
-    const wanted = handedOver(split, readings, plan.graph);
+    const kept = await this.keptBySwitches(split, plan, run);
+    if (typeof kept === 'string') return { total, why: kept };
+    const wanted = handedOver(split, readings, kept, plan.graph);
     if (typeof wanted === 'string') return { total, why: wanted };
     // The engines took their time to answer.
     if (!this.isStill(plan)) return { total, why: null };
@@ -251,6 +258,24 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
       if (!(error instanceof ProblemError)) throw error;
       return { total, why: `refused: ${error.message}` };
     }
+  }
+
+  /** Of the exceptions of an earlier hand-over those that have not ended. Or why that is not known. */
+  private async keptBySwitches(
+    { staged, nodes }: SplitAtServers,
+    plan: Plan,
+    { step, signal }: LoopRun,
+  ): Promise<KeptFlowKey[] | string> {
+    if (staged.exceptions.length === 0) return [];
+    const all: KeptFlowKey[] = [];
+    for (const [id, splits] of this.fabric.withExceptions(classRulesOf(nodes, plan)))
+      for (const number of splits) {
+        const answer = step(this.switches.kept(id, number, signal));
+        const kept = await answer.catch((error: Error) => error.message);
+        if (typeof kept === 'string') return `${id} does not tell which flows it keeps: ${kept}`;
+        all.push(...kept);
+      }
+    return all;
   }
 }
 

@@ -1,5 +1,8 @@
 import {
+  type FabricRule,
   type FlowRange,
+  type KeptFlowKey,
+  keptFlowKey,
   MOST_EXCEPTIONS,
   type NfSplit,
   nfInstances,
@@ -56,13 +59,25 @@ export function revisionOf({ asked, staged, nodes, instances }: SplitAtServers):
   return JSON.stringify([staged.held, asked.ranges ?? null, instances, places]);
 }
 
+/** The rules by which switches send the flows of a split to the splits of servers. */
+export function classRulesOf(
+  nodes: readonly SplitNode[],
+  { graph, fabric }: Pick<Plan, 'graph' | 'fabric'>,
+): ReadonlySet<string> {
+  const ids = new Set(nodes.map(({ id }) => id));
+  const hops = new Set(graph.edges.flatMap(({ from, to, hop }) => (from === null && ids.has(to) ? [hop] : [])));
+  const leads = ({ kind, targets }: FabricRule) => kind === 'classify' && targets.some(({ hop }) => hops.has(hop));
+  return new Set(fabric.rules.filter(leads).map(({ id }) => id));
+}
+
 /**
- * The split as a switch is to have it: the exceptions of all servers by the ordinals of their instances. Or why it would miss
- * some of them.
+ * The split as a switch is to have it: the exceptions of all servers by the ordinals of their instances, with those of an earlier
+ * hand-over that switches still keep. Or why it would miss some of them.
  */
 export function handedOver(
   { asked, staged, chain }: SplitAtServers,
   readings: ReadonlyMap<string, SplitReading>,
+  kept: readonly KeptFlowKey[],
   graph: Plan['graph'],
 ): (NfSplit & { readonly staged: StagedSplit }) | string {
   const ordinals = new Map(
@@ -83,7 +98,10 @@ export function handedOver(
         return `${split} keeps a flow at ${instance ?? `hop ${hop}`}, which is no instance of ${asked.node_id}`;
       found.push({ flow, ordinal });
     }
-  const exceptions = [...staged.exceptions.filter((it) => !found.some((one) => sameFlow(one, it))), ...found];
+  const nameOf = (flow: KeptFlowKey) => [flow.flow_id, flow.ip_src, flow.ip_dst, flow.ip_proto].join();
+  const live = new Set(kept.map(nameOf));
+  const earlier = staged.exceptions.filter((it) => live.has(nameOf(keptFlowKey(it.flow))));
+  const exceptions = [...earlier.filter((it) => !found.some((one) => sameFlow(one, it))), ...found];
   if (exceptions.length > MOST_EXCEPTIONS)
     return `the switch would have to keep ${exceptions.length} flows, more than ${MOST_EXCEPTIONS}`;
   const { held: _held, ...rest } = staged;

@@ -154,7 +154,7 @@ export const Split = PlannedSplit.extend({
     }),
   ),
   untracked_pps: Measured.describe(
-    'packets of flows that the table has no room for: they follow the ranges; null also: switches do not count them',
+    'packets of flows that the table has no room for: they follow the ranges. Of a switch those that it tells',
   ),
   displaced_per_s: Measured.describe(
     'flows that could not stay: their instance is gone, or the table became smaller; null also: switches do not count them',

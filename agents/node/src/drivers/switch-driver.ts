@@ -42,6 +42,8 @@ export interface SwitchReading {
   readonly entries: number;
   /** Beside the entries. */
   readonly kept?: readonly KeptFlow[];
+  /** By split, packets that the switch told of flows for which the split had no room, since the agent started; absent: none. */
+  readonly without_room?: ReadonlyMap<number, number>;
   /** Packets of flows that were to be kept and got no entry, since the agent started, by reason in words; absent: none. */
   readonly unkept?: Readonly<Record<string, number>>;
   /** What it cannot do now although it holds all that it was told, in words; absent: nothing. */

@@ -31,16 +31,16 @@ it('tells which flows stay although the ranges send them elsewhere', () => {
     kept(0x5000, B!),
     kept(0xffff, A!),
   ];
-  const [sample] = splitSamples(ENTRIES, new Map([[0, { packets: 10, bytes: 0 }]]), flows);
+  const [sample] = splitSamples(ENTRIES, new Map([[0, { packets: 10, bytes: 0 }]]), flows, new Map());
   expect(sample!.targets).toEqual([
     { to: { kind: 'hop', hop: 1 }, packets: 16, flows: 3, exceptions: 2 },
     { to: { kind: 'hop', hop: 2 }, packets: 6, flows: 3, exceptions: 1 },
   ]);
 });
 
-it('does not know what a switch does not count: packets of flows that it had no room to keep', () => {
-  const [tracking] = splitSamples(ENTRIES, new Map(), []);
-  expect(tracking).toMatchObject({ tracks_flows: true, untracked: null, displaced: null });
-  const [plain] = splitSamples([entry({ lo: 0, hi: 0xffff }, A!, false)], new Map(), []);
+it('tells packets of flows that the switch had no room to keep, and not what it does not count', () => {
+  const [tracking] = splitSamples(ENTRIES, new Map(), [], new Map([[1, 5]]));
+  expect(tracking).toMatchObject({ tracks_flows: true, untracked: 5, displaced: null });
+  const [plain] = splitSamples([entry({ lo: 0, hi: 0xffff }, A!, false)], new Map(), [], new Map());
   expect(plain).toMatchObject({ tracks_flows: false, untracked: 0, displaced: 0 });
 });

@@ -9,6 +9,7 @@ export function splitSamples(
   entries: SwitchSpec['entries'],
   counts: SwitchReading['counts'],
   kept: readonly KeptFlow[],
+  without_room: ReadonlyMap<number, number>,
 ): SplitSample[] {
   const splits = new Map<number, Split>();
   for (const [index, { table, rule_id, match, actions }] of entries.entries()) {
@@ -31,12 +32,13 @@ export function splitSamples(
     target.flows++;
     if (of.ranges.of(flow_id) !== mac) target.exceptions++;
   }
-  return [...splits.values()].map(({ rule_id, keeps, targets }) => ({
+  return [...splits].map(([split, { rule_id, keeps, targets }]) => ({
     from_id: rule_id,
     edge_id: rule_id,
     tracks_flows: keeps,
-    // A switch counts neither: an entry for a range also counts the first packets of flows that get one of their own.
-    untracked: keeps ? null : 0,
+    // Those that it told: an entry for a range also counts the first packets of flows that get one of their own.
+    untracked: keeps ? (without_room.get(split) ?? 0) : 0,
+    // A switch does not count these.
     displaced: keeps ? null : 0,
     targets: [...targets].map(([mac, figures]) => ({ to: { kind: 'hop', hop: hopOf(mac) }, ...figures })),
   }));

@@ -8,7 +8,7 @@ import { splitSamples } from './split-samples.js';
 /** Counters per entry, and their sums per rule. */
 export function switchSamples(
   { generation, entries }: SwitchSpec,
-  { counts, kept = [] }: Pick<SwitchReading, 'counts' | 'kept'>,
+  { counts, kept = [], without_room = new Map() }: Pick<SwitchReading, 'counts' | 'kept' | 'without_room'>,
 ): Pick<SwitchSamples, 'generation' | 'entries' | 'rules' | 'splits'> {
   const rules = new Map<string, { packets: number; bytes: number }>();
   for (const [index, entry] of entries.entries()) {
@@ -22,7 +22,7 @@ export function switchSamples(
     generation,
     entries: [...counts].map(([index, { packets, bytes }]) => [index, packets, bytes]),
     rules: [...rules].map(([rule_id, sum]) => ({ rule_id, ...sum })),
-    splits: splitSamples(entries, counts, kept),
+    splits: splitSamples(entries, counts, kept, without_room),
   };
 }
 

@@ -57,8 +57,7 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
         {keep_flows
           ? `Flows in progress stay until idle for ${keep_flows.idle_timeout_s} s; at most ${countText(keep_flows.capacity)} are tracked.`
           : 'Flows in progress follow the ranges when these change.'}{' '}
-        {keep_flows && at === 'switch' && 'Switches do not count the packets of flows without room.'}
-        {keep_flows && at === 'engine' && (
+        {keep_flows && (
           <>
             Packets of flows without room:{' '}
             <LiveRate sampleKey={sampleKey('nf', `${chain}.${node_id}`, 'untracked_pps')} quantity="pps" />

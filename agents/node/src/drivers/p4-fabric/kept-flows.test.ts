@@ -53,6 +53,7 @@ describe('the flows that a P4 switch keeps', async () => {
     expect(flows.enter(told([1, 2]), info)).toEqual({ updates: [], taken: [LIST], without_room: 0 });
     const second = flows.enter([...told([3, 4]), ...told([2])], info);
     expect(second).toMatchObject({ updates: [{}], taken: [LIST], without_room: 1 });
+    expect([...flows.withoutRoom]).toEqual([[7, 1]]);
     flows.know(new Map(), info);
     expect(flows.enter(told([4]), info).updates).toHaveLength(1);
   });

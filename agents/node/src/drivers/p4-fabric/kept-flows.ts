@@ -87,6 +87,12 @@ export class KeptFlows {
   private readonly held = new Map<string, number>();
   /** How many of these each split has. */
   private readonly used = new Map<number, number>();
+  private readonly refused = new Map<number, number>();
+
+  /** Packets of flows that got no entry for want of room, by split. */
+  get withoutRoom(): ReadonlyMap<number, number> {
+    return this.refused;
+  }
 
   /**
    * Deletions of the entries whose split or target is gone and of those for which their split has no more room, those without
@@ -134,6 +140,7 @@ export class KeptFlows {
         if (this.held.has(identity)) continue;
         if (this.inUse(split) >= about.capacity) {
           without_room++;
+          this.refused.set(split, (this.refused.get(split) ?? 0) + 1);
           continue;
         }
         this.hold(identity, split);

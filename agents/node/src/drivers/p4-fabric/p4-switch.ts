@@ -188,6 +188,7 @@ export class P4Switch implements SwitchDriver {
     return {
       entries: held.entries.size - ofGroups,
       kept: keptFlows(held.kept.values(), info),
+      without_room: new Map(this.flows.withoutRoom),
       latencies: await this.latencies(counts),
       counts,
       metered,

@@ -42,18 +42,6 @@ export class ScalingLoads {
     };
   }
 
-  /** Why the switches can keep no more flows of the NF; null: they can, or do not tell. */
-  fullSwitch({ chain_id, node_id }: NfRef): string | null {
-    const { plan } = this.view;
-    const most = plan?.chains.find((chain) => chain.chain_id === chain_id)?.splits?.find((it) => it.node_id === node_id)
-      ?.keep_flows?.capacity;
-    const instances = runningNf(plan, { chain_id, node_id })?.instances ?? [];
-    const flows = instances.reduce((sum, { id }) => sum + (this.newest(id, 'flows') ?? 0), 0);
-    return most !== undefined && flows >= most
-      ? `the switch keeps ${flows} flows of ${node_id}, all that it has entries for`
-      : null;
-  }
-
   private hindranceOf({ chain_id }: NfRef, instances: readonly Instance[]): string | null {
     const away = instances.find(({ server }) => !this.fleet.isConnected(server));
     if (away) return `the agent of ${away.server} is away`;

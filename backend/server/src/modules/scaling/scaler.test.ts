@@ -27,7 +27,7 @@ const running = {
 const lossAt = (node: string) => ({ code: 'flow-state-lost', chain_id: 'c-1', node, message: `${node} loses state` });
 
 /** A scaler whose changes get a plan that tells these problems, of what is to run by `coming`. */
-function scalerOf(problems: object[], coming: () => Plan = () => running) {
+function scalerOf(problems: object[], coming: () => Plan = () => running, untracked_pps = 0) {
   const stored: string[] = [];
   const accepted = new Map<string, Operation>();
   const deployer = {
@@ -57,8 +57,10 @@ function scalerOf(problems: object[], coming: () => Plan = () => running) {
   };
   const catalogue = { find: () => ({ affinity: ['ip.src'], scaling: { max_instances: 4 } }) };
   const operations = { get: async (id: string) => accepted.get(id) ?? null };
-  const parts = [scalings, deployer, operations, view, catalogue] as unknown as ConstructorParameters<typeof Scaler>;
-  return { scaler: new Scaler(...parts), stored, begun };
+  const telemetry = { newest: (key: string) => (key === 'nf/web.ids/untracked_pps' ? untracked_pps : null) };
+  const parts = [scalings, deployer, operations, view, catalogue, telemetry];
+  const scaler = new Scaler(...(parts as unknown as ConstructorParameters<typeof Scaler>));
+  return { scaler, stored, begun };
 }
 
 it('makes no change by a plan that tells lost state where flows are to stay, also of another NF of the chain', async () => {
@@ -134,4 +136,14 @@ it('moves no flows that follow the ranges of an engine: their state would come l
     const detail = expect.stringContaining('ask for `keep_flows` first');
     expect(refusal).toMatchObject([{ pointer: '/flows', detail }]);
   }
+});
+
+it('changes no ranges of flows that a switch has no entries left for', async () => {
+  const splits = [{ node_id: 'ids', instances: 1, keep_flows: { capacity: 9, idle_timeout_s: 5 } }];
+  const [edge] = running.graph.edges;
+  const graph = { ...running.graph, edges: [{ ...edge!, from: null }] };
+  const chains = [{ ...chain, definition: { name: 'web' }, splits }];
+  const plan = { ...running, graph, chains } as unknown as Plan;
+  await expect(scalerOf([], () => plan, 3).scaler.begin(wish)).rejects.toThrow('has no entries left for flows of ids');
+  await expect(scalerOf([], () => plan).scaler.begin(wish)).resolves.toBeDefined();
 });

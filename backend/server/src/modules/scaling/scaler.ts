@@ -8,6 +8,7 @@ import {
   type ScaleRequest,
   type Scaling,
   type ScalingStep,
+  sampleKey,
 } from '@orrery/contract';
 import { drainedRanges, scaledRanges } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
@@ -16,9 +17,12 @@ import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { type RunningNf, runningNf } from './running-nf.js';
 import { instancesText, Scalings } from './scalings.js';
 
+/** How long the latest figure of a split counts. */
+const FRESH_MS = 3000;
 /** Entries that a switch spends on flows in progress, of the 2,048 that E2 3.6.2 assumes. */
 const SWITCH_FLOWS = 1024;
 
@@ -45,6 +49,7 @@ export class Scaler {
     @Inject(OPERATIONS) private readonly operations: OperationLog,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
+    @Inject(TELEMETRY) private readonly telemetry: Telemetry,
   ) {}
 
   /** Whether flows of the NF may meet any instance, so that none has to stay. */
@@ -58,6 +63,8 @@ export class Scaler {
     const running = this.runningOf(nf);
     const from = running.instances.length;
     const steps = this.stepsOf(running, wish);
+    const full = flows === 'keep' && !this.keepsNothing(running) ? this.fullSwitch(nf, running) : null;
+    if (full !== null) throw conflict(full);
     const scaling: Scaling = {
       id: newId('sc'),
       ...{ nf, from, to, flows, drain_s, policy_id, cause, by, steps },
@@ -159,6 +166,17 @@ export class Scaler {
         `${nf.node_id} is split in steps, and instances join or leave it only by \`splits\` of a deployment: with \`staged\`, or with \`keep_flows: null\`, by which flows in progress lose their state.`,
       );
     return running;
+  }
+
+  /** Why flows would not stay by the entries of switches; null: they would, or engines keep them. */
+  private fullSwitch({ chain_id, node_id }: NfRef, { at, tracked }: RunningNf): string | null {
+    if (at !== 'switch' || !tracked) return null;
+    const chain = this.view.comingPlan?.chains.find((it) => it.chain_id === chain_id);
+    const key = sampleKey('nf', `${chain?.definition.name}.${node_id}`, 'untracked_pps');
+    const untracked = this.telemetry.newest(key, FRESH_MS) ?? 0;
+    return untracked > 0
+      ? `A switch has no entries left for flows of ${node_id} that begin: they would follow other ranges without their state.`
+      : null;
   }
 
   private stepsOf(running: RunningNf, { nf, instances: to, flows, bySwitches }: ScalingWish): ScalingStep[] {

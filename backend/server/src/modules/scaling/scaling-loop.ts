@@ -130,8 +130,6 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const what =
       kind === 'out' ? `Split ${instance.id}: ${instances} instances` : `Remove ${instance.id}: ${instances} instances`;
     run.decide({ subject: policy.id, what, why, inputs: inputsOf(load), told: true });
-    const full = kind === 'out' && policy.strategy === 'never' ? this.loads.fullSwitch(nf) : null;
-    if (full !== null) return this.refuse(policy, watch, 'refusal', full, load, run);
     const split = kind === 'out' ? { split: instance.ordinal } : {};
     const refused = await this.begin(policy, watch, { instances, cause: why, ...split }, run);
     // What was refused has changed nothing: it stays due.

@@ -40,6 +40,8 @@ class FlowCounts {
   uint64_t lost() const;
   // Flows that are known and have not ended.
   uint32_t in_progress() const { return in_progress_; }
+  // Whether flows in progress were forgotten for want of room: figures by flow are incomplete from then on.
+  bool forgot() const { return forgot_; }
   // What the flow lacks that lacked most when it was seen; nothing while it lacks nothing.
   std::optional<std::string> worst() const;
   // Of the packets since it was last cleared.

@@ -201,21 +201,40 @@ double FlowSource::mean_payload(bool tcp) const {
   return (7.0 * kSmallest + 4.0 * (kMixMiddle - header_bytes) + (kMixLargest - header_bytes)) / 12;
 }
 
-void FlowSource::finish(uint64_t now_ns) {
-  if (finishing_) return;
+void FlowSource::finish(uint64_t now_ns, uint64_t most_ns) {
+  const double now = static_cast<double>(now_ns - start_ns_);
+  const double most = static_cast<double>(most_ns);
+  if (finishing_ && finished_ns_ <= now + most) return;
   finishing_ = true;
+  const bool paced = settings_.rate.has_value();
+  double spread_ns = static_cast<double>(kFinishNs);
+  if (paced) {
+    const double rate_bps = settings_.rate->at(now / kSecondNs);
+    const double bits = shrink_last_packets();
+    spread_ns = rate_bps > 0 ? std::clamp(bits / rate_bps * kSecondNs, spread_ns, most) : most;
+  }
   settings_.rate.reset();
   arrival_ns_ = kNever;
   turns_ = {};
-  const double now = static_cast<double>(now_ns - start_ns_);
-  const double apart_ns = kFinishNs / std::max(1U, in_progress_);
+  const double apart_ns = spread_ns / std::max(1U, in_progress_);
+  finished_ns_ = now + spread_ns;
   std::vector<Entry> ends;
   for (double at_ns = now; !ends_.empty(); at_ns += apart_ns, ends_.pop()) {
     Entry end = ends_.top();
-    end.at_ns = std::min(end.at_ns, at_ns);
+    end.at_ns = paced ? at_ns : std::min(end.at_ns, at_ns);
     ends.push_back(end);
   }
   ends_ = Queue({}, std::move(ends));
+}
+
+double FlowSource::shrink_last_packets() {
+  double bits = 0;
+  for (Flow& flow : flows_) {
+    if (!flow.alive) continue;
+    flow.last_payload = kSmallest;
+    bits += 8.0 * (kSmallest + (flow.tcp ? settings_.tcp_header_bytes : settings_.udp_header_bytes));
+  }
+  return bits;
 }
 
 }  // namespace orrery::flows

@@ -55,8 +55,9 @@ class FlowSource {
  public:
   // Sending that falls behind by more than this leaves packets out instead of catching up.
   static constexpr double kBehindMaxNs = 50e6;
-  // Over which the last packets of the flows in progress are spread at the end.
-  static constexpr double kFinishNs = 800e6;
+  // Over which the last packets of the flows in progress are spread at the end, at least. Whoever stops the program
+  // waits a second.
+  static constexpr uint64_t kFinishNs = 600'000'000;
 
   FlowSource(const SourceSettings& settings, uint64_t start_ns);
 
@@ -65,8 +66,9 @@ class FlowSource {
   // Takes the next packet that is due by now; nothing if none is.
   std::optional<DuePacket> take(uint64_t now_ns);
 
-  // Begins no more flows and ends those in progress.
-  void finish(uint64_t now_ns);
+  // Begins no more flows and ends those in progress. With a total rate their last packets are as small as they can be,
+  // and go at that rate where the time allows it. May be called again with less time. Precondition: at least kFinishNs.
+  void finish(uint64_t now_ns, uint64_t most_ns = kFinishNs);
   bool finished() const { return finishing_ && in_progress_ == 0; }
 
   uint32_t in_progress() const { return in_progress_; }
@@ -103,6 +105,8 @@ class FlowSource {
   // Lets time pass for what was sent, at the total rate.
   void pay(double now_ns);
   DuePacket packet(double due_ns, uint32_t slot, uint16_t payload, bool last);
+  // Of all flows in progress; returns how many bits they are.
+  double shrink_last_packets();
   uint16_t draw_payload(bool tcp);
   double mean_payload(bool tcp) const;
 
@@ -122,6 +126,7 @@ class FlowSource {
   double allowed_ns_ = 0;  // when the total rate allows the next packet, if nothing is owed
   double owed_bits_ = 0;   // of the last packet
   bool finishing_ = false;
+  double finished_ns_ = 0;  // when the last packet is due, once it finishes
   SourceCounts counts_;
 };
 

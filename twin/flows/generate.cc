@@ -25,6 +25,8 @@ constexpr uint64_t kLateNs = 5'000'000;
 constexpr uint64_t kSleepMinNs = 100'000;
 // How soon it sees that it is to stop.
 constexpr uint64_t kSleepMaxNs = 50'000'000;
+// How long flows in progress may take to end at the end of its time, where nobody waits.
+constexpr uint64_t kEndMaxNs = 10'000'000'000;
 
 void sleep_ns(uint64_t ns) {
   const timespec t{static_cast<time_t>(ns / kTellEveryNs), static_cast<long>(ns % kTellEveryNs)};
@@ -110,7 +112,11 @@ void generate(const GenerateSettings& settings, const std::atomic<bool>& stop, c
       settings.duration_s > 0 ? reported_ns + static_cast<uint64_t>(settings.duration_s * 1e9) : UINT64_MAX;
   while (!generator.source().finished()) {
     const uint64_t now_ns = monotonic_ns();
-    if (stop || now_ns >= end_ns) generator.source().finish(now_ns);
+    if (stop) {
+      generator.source().finish(now_ns);
+    } else if (now_ns >= end_ns) {
+      generator.source().finish(now_ns, kEndMaxNs);
+    }
     const bool was_busy = generator.send(now_ns);
     if (now_ns - reported_ns >= kTellEveryNs) {
       generator.report(report, now_ns - reported_ns);

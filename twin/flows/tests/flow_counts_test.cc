@@ -128,6 +128,7 @@ TEST(FlowCounts, DoNotCountAsLostWhatCameBeforeAFlowWasForgotten) {
     }
   EXPECT_EQ(flows.lost(), 0U);
   EXPECT_EQ(flows.counts().with_loss, 0U);
+  EXPECT_TRUE(flows.forgot());
   EXPECT_EQ(flows.counts().started, 20U);
   EXPECT_EQ(flows.counts().ended, 20U);
 }
@@ -138,6 +139,7 @@ TEST(FlowCounts, MissNothingWhereLateDuplicatesMakeUpForMoreThanWasLost) {
   // Not among the latest 64, so not known.
   for (uint32_t i = 0; i < 5; ++i) flows.take({1, 7, i, false, i, i * kMs}, 200 * kMs, 100);
   EXPECT_EQ(flows.lost(), 0U);
+  EXPECT_FALSE(flows.forgot());
   FlowCounts many;
   for (uint32_t session = 0; session < 70; ++session)
     for (const uint32_t number : {0U, 70U, 0U, 1U, 2U, 70U})

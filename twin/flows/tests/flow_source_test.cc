@@ -199,12 +199,46 @@ TEST(FlowSources, EndTheirFlowsWhenTheyFinish) {
   ASSERT_GT(open, 1'000U);
   source.finish(now_ns);
   EXPECT_FALSE(source.finished());
-  const auto rest = until(source, now_ns + 800 * kMs, now_ns);
+  const auto rest = until(source, now_ns + FlowSource::kFinishNs, now_ns);
   EXPECT_EQ(rest.size(), open);
   for (const DuePacket& packet : rest) EXPECT_TRUE(packet.last);
   EXPECT_GT(rest.back().due_ns - rest.front().due_ns, 500 * kMs);
   EXPECT_TRUE(source.finished());
   EXPECT_EQ(source.next_ns(), UINT64_MAX);
+}
+
+TEST(FlowSources, KeepTheirTotalRateToTheEndWhereThereIsTime) {
+  const SourceSettings settings{
+      .flows_per_s = 600, .mean_lifetime_s = 1000, .packet_bytes = 106, .rate = RateWave(1e6), .flows_max = 4000};
+  FlowSource source(settings, kStart);
+  uint64_t now_ns = kStart;
+  until(source, kStart + 12 * kSecond, now_ns);
+  const uint32_t open = source.in_progress();
+  ASSERT_GT(open, 3'900U);
+  const uint64_t finish_ns = now_ns;
+  FlowSource stopped = source;
+  FlowSource interrupted = source;
+
+  source.finish(finish_ns, 10 * kSecond);
+  std::map<uint64_t, double> bits;  // by 100 ms
+  const auto rest = until(source, finish_ns + 10 * kSecond, now_ns);
+  EXPECT_EQ(rest.size(), open);
+  for (const DuePacket& packet : rest) bits[(packet.due_ns - finish_ns) / (100 * kMs)] += 8.0 * packet.frame_bytes;
+  for (const auto& [part, sum] : bits) EXPECT_LE(sum, 1.1e6 / 10) << part;
+  EXPECT_TRUE(source.finished());
+
+  // Somebody waits for it from then on.
+  now_ns = finish_ns;
+  stopped.finish(finish_ns);
+  EXPECT_EQ(until(stopped, finish_ns + FlowSource::kFinishNs, now_ns).size(), open);
+  EXPECT_TRUE(stopped.finished());
+  now_ns = finish_ns;
+  interrupted.finish(finish_ns, 10 * kSecond);
+  until(interrupted, finish_ns + 500 * kMs, now_ns);
+  EXPECT_FALSE(interrupted.finished());
+  interrupted.finish(now_ns);
+  until(interrupted, finish_ns + 500 * kMs + FlowSource::kFinishNs, now_ns);
+  EXPECT_TRUE(interrupted.finished());
 }
 
 TEST(FlowSources, MixSizesSevenFourOne) {

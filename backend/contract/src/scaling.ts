@@ -31,9 +31,9 @@ export const ScaleRequest = z.strictObject({
 export type ScaleRequest = z.infer<typeof ScaleRequest>;
 
 /**
- * `track`: engines begin to track the flows of the NF. `settle`: all flows in progress become known. `drain`: instances that are
- * to go get no new flows. `move`: flows move to the instances of their ranges. `empty`: what is to go waits for its flows to end.
- * `resize`: the number of instances changes. `restore`: ranges go back to what they were before.
+ * `track`: engines, or switches that keep flows, begin to track the flows of the NF. `settle`: all flows in progress become known.
+ * `drain`: instances that are to go get no new flows. `move`: flows move to the instances of their ranges. `empty`: what is to go
+ * waits for its flows to end. `resize`: the number of instances changes. `restore`: ranges go back to what they were before.
  */
 export const ScalingStep = z.enum(['track', 'settle', 'drain', 'move', 'empty', 'resize', 'restore']);
 export type ScalingStep = z.infer<typeof ScalingStep>;

@@ -85,7 +85,7 @@ export function decideScaling(
       return {
         decision: {
           kind: 'at-limit',
-          why: `${lasting}, but it has ${count} of at most ${rules.max_instances} instances`,
+          why: `${lasting}, but it has ${count} of at most ${instancesText(rules.max_instances)}`,
         },
         memory: next,
       };
@@ -95,7 +95,7 @@ export function decideScaling(
   const heaviest = afterShrinking(load).find(({ utilization }) => utilization > rules.out.utilization);
   if (heaviest)
     return nothing(
-      `${why}, but with ${count - 1} instances ${heaviest.id} would use ${percent(heaviest.utilization)} of its core, above ${percent(rules.out.utilization)}`,
+      `${why}, but with ${instancesText(count - 1)} ${heaviest.id} would use ${percent(heaviest.utilization)} of its core, above ${percent(rules.out.utilization)}`,
     );
   const instance = load.instances.reduce((a, b) => (a.ordinal > b.ordinal ? a : b));
   return { decision: { kind: 'in', instance, instances: count - 1, why: lasting }, memory: changed };
@@ -179,6 +179,10 @@ function isHeavier(a: InstanceLoad, b: InstanceLoad): boolean {
   if (a.utilization !== b.utilization) return a.utilization! > b.utilization!;
   if (a.queue !== b.queue) return a.queue! > b.queue!;
   return (a.delay_us ?? 0) > (b.delay_us ?? 0);
+}
+
+function instancesText(count: number): string {
+  return `${count} instance${count === 1 ? '' : 's'}`;
 }
 
 function percent(share: number): string {

@@ -1,7 +1,7 @@
 import type { Scaling, ScalingPolicy, ScalingStep } from '@orrery/contract';
 
 const STEPS: Readonly<Record<ScalingStep, string>> = {
-  track: 'Engines begin to track its flows.',
+  track: 'Whoever shares out its flows, engines or switches, begins to track them.',
   settle: 'Waits until all flows in progress are known.',
   drain: 'Instances that go get no new flows from now on.',
   move: 'Flows move to the instances of their ranges.',

@@ -1,0 +1,96 @@
+import { type Plan, ScalingPolicyRequest } from '@orrery/contract';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { ControlLoops } from '../../platform/control-loop/control-loops.js';
+import type { LoopRun } from '../../platform/control-loop/definition.js';
+import { conflict } from '../../platform/problem.js';
+import { ScalingLoop } from './scaling-loop.js';
+
+const nf = { chain_id: 'c-1', node_id: 'ids' };
+const out = { utilization: 0.8, queue: 100, for_s: 0.5 };
+const policy = { ...ScalingPolicyRequest.parse({ nf, out, cooldown_s: 60 }), id: 'scp-1' };
+
+/** An NF of one instance behind an engine, which tracks its flows if it has a key. */
+const planOf = (key: readonly string[]) =>
+  ({
+    graph: {
+      nodes: [{ kind: 'nf', id: 'web.ids.0', ...nf, ordinal: 0 }],
+      edges: [{ from: 'web.fw.0', to: 'web.ids.0', direction: 'forward', key }],
+    },
+    chains: [{ chain_id: 'c-1' }],
+    splits: [],
+  }) as unknown as Plan;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A loop all of whose changes are refused. */
+function loopOf(key: readonly string[], utilization: number) {
+  const world = { plan: planOf(key), told: [] as string[], asked: 0 };
+  let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
+  const loops = {
+    add: ({ run }: { run: typeof look }) => {
+      look = run;
+      return {};
+    },
+  } as unknown as ControlLoops;
+  const instance = { id: 'web.ids.0', ordinal: 0, utilization, share: utilization, limit: 1, queue: 0, delay_us: null };
+  const load = { instances: [instance], ranges: [], behind: null, hindrance: null };
+  const scaler = {
+    keepsNothing: () => false,
+    begin: async () => {
+      world.asked++;
+      throw conflict('no core is free');
+    },
+  };
+  const parts = [
+    loops,
+    { all: () => [policy], revisionOf: () => 1 },
+    { running: () => [], ofChain: () => undefined, ofNf: () => [] },
+    scaler,
+    {},
+    { of: () => load },
+    {
+      get plan() {
+        return world.plan;
+      },
+      deployment: () => ({}),
+    },
+    {},
+    { append: ({ type }: { type: string }) => void world.told.push(type) },
+  ];
+  const loop = new ScalingLoop(...(parts as unknown as ConstructorParameters<typeof ScalingLoop>));
+  const run = {
+    signal: new AbortController().signal,
+    step: (work: Promise<unknown>) => work,
+    decide: () => undefined,
+  } as unknown as LoopRun;
+  const pass = async (seconds: number) => {
+    for (let half = 0; half < 2 * seconds; half++) {
+      vi.advanceTimersByTime(500);
+      await look(run);
+    }
+  };
+  return { world, pass, now: () => loop.describe(policy) };
+}
+
+it('leaves an NF overloaded whose change was refused, and tells that once', async () => {
+  const { world, pass, now } = loopOf(['ip.src'], 0.95);
+  await pass(2);
+  expect(now()).toMatchObject({ state: 'overloaded', refusal: 'no core is free' });
+  expect(world.asked).toBe(1);
+  await pass(30);
+  expect(world.asked).toBeGreaterThan(1);
+  expect(now()).toMatchObject({ state: 'overloaded', refusal: 'no core is free' });
+  expect(world.told).toEqual(['scaling.refused']);
+});
+
+it('tells once why flows cannot be tracked, and shows it until they are', async () => {
+  const { world, pass, now } = loopOf([], 0.5);
+  await pass(30);
+  expect(world.asked).toBeGreaterThan(1);
+  expect(now()).toMatchObject({ state: 'watching', refusal: 'no core is free' });
+  expect(world.told).toEqual(['scaling.refused']);
+  world.plan = planOf(['ip.src']);
+  await pass(300);
+  expect(now().refusal).toBeNull();
+});

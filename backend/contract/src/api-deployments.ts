@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InstanceStateDump } from './api-resources.js';
 import { Id, Name } from './common.js';
 import { MigrateRequest, MigrationPreview } from './flow-selector.js';
-import { Split, SplitRequest } from './flow-steering.js';
+import { HandoverProgress, Split, SplitRequest } from './flow-steering.js';
 import { InstanceLog, LogRequest } from './instance-log.js';
 import {
   Deployment,
@@ -116,6 +116,17 @@ export const DEPLOYMENT_ROUTES = defineRoutes({
     problems: [404, 409],
     location: true,
     etag: true,
+  },
+  retryHandover: {
+    method: 'POST',
+    path: '/deployments/{chain_id}/splits/{node_id}/handover',
+    tag: 'deployments',
+    summary: 'Try again to hand a split over to the switches that was given up',
+    role: 'operator',
+    params: bySplit,
+    status: 200,
+    response: HandoverProgress,
+    problems: [404, 409],
   },
   listNfInstances: {
     method: 'GET',

@@ -134,11 +134,20 @@ export const SplitRequest = NfSplit.omit({ node_id: true, instances: true }).ext
 });
 export type SplitRequest = z.infer<typeof SplitRequest>;
 
+/** How far the split of a first NF is on its way from the engines to the switches. */
+export const HandoverProgress = z.strictObject({
+  looks: z.int().min(0).describe('at the engines, one a second, since it began or was tried again'),
+  why: z.string().nullable().describe('why it waits, or was given up; null: nothing is in its way yet'),
+  given_up: z.boolean().describe('the split stays at the engines until the hand-over is tried again'),
+});
+export type HandoverProgress = z.infer<typeof HandoverProgress>;
+
 const Measured = z.number().min(0).nullable();
 
 /** A split that runs, with what is measured; null: there is no recent measurement. */
 export const Split = PlannedSplit.extend({
   staged: StagedSplit.optional().describe('it changes in steps, or the switches have taken it over. Absent: neither'),
+  handover: HandoverProgress.optional().describe('absent: none is due'),
   targets: z.array(
     z.strictObject({
       ...PlannedSplit.shape.targets.element.shape,

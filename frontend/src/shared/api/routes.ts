@@ -50,6 +50,7 @@ export const PATHS = {
   listNfInstances: ['GET', '/nf-instances'],
   getSplit: ['GET', '/deployments/{chain_id}/splits/{node_id}'],
   putSplit: ['PUT', '/deployments/{chain_id}/splits/{node_id}'],
+  retryHandover: ['POST', '/deployments/{chain_id}/splits/{node_id}/handover'],
   getNfInstanceState: ['GET', '/nf-instances/{id}/state'],
   getNfInstanceLog: ['GET', '/nf-instances/{id}/log'],
   getNfInstanceElement: ['GET', '/nf-instances/{id}/element'],

@@ -1,5 +1,5 @@
 import { MantineProvider } from '@mantine/core';
-import type { Plan, PlannedSplit, Role, Session, StagedSplit } from '@orrery/contract';
+import type { HandoverProgress, Plan, PlannedSplit, Role, Session, StagedSplit } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
@@ -64,9 +64,9 @@ const plan = {
   request: { chains: [{ chain_id: 'ch-1' }], remove: [], implementations: [] },
 } as unknown as Plan;
 
-function show(role: Role, staged?: StagedSplit) {
+function show(role: Role, staged?: StagedSplit, handover?: HandoverProgress) {
   const bodies: { name: string; body: unknown; ifMatch?: string }[] = [];
-  Object.assign(served, { etag: '"a"', split: staged ? { ...split, staged } : split });
+  Object.assign(served, { etag: '"a"', split: staged ? { ...split, staged, handover } : split });
   const chains = plan.chains.map((chain) => ({ ...chain, ...(staged && { splits: [{ node_id: 'ids', staged }] }) }));
   vi.mocked(call).mockImplementation((async (
     name: string,
@@ -74,6 +74,7 @@ function show(role: Role, staged?: StagedSplit) {
     options?: { ifMatch?: string },
   ) => {
     if (name.startsWith('list')) return { items: [], total: 0 };
+    if (name === 'getSplit') return served.split;
     const { ifMatch } = options ?? {};
     bodies.push({ name, body: input.body, ...(ifMatch && { ifMatch }) });
     if (name === 'putSplit' && ifMatch !== served.etag)
@@ -160,6 +161,14 @@ describe('the ranges of a running NF', () => {
     const ranges = split.targets.map(({ range }) => range);
     const staged = { held: ranges, exceptions: [], idle_timeout_s: 9 };
     expect(bodies[0]).toMatchObject({ body: { chains: [{ splits: [{ node_id: 'ids', ranges, staged }] }] } });
+  });
+
+  it('tell why they are not handed over to the switches, which can be tried again once it was given up', async () => {
+    const staged = { held: [{ lo: 0, hi: 65_536 }], exceptions: [], idle_timeout_s: 9 };
+    const bodies = show('operator', staged, { looks: 1800, why: 'more than 64 flows stay elsewhere', given_up: true });
+    await screen.findByText(/hand-over to the switches was given up: more than 64 flows stay elsewhere\./);
+    await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
+    await waitFor(() => expect(bodies.map(({ name }) => name)).toEqual(['retryHandover']));
   });
 
   it('tell how many flows the switches got with the ranges that they took over', async () => {

@@ -11,6 +11,7 @@ import { useSample, useStale } from '../stream/hooks.js';
 import { LiveRate, RateText } from '../ui/rate-text.js';
 import { Reason } from '../ui/reason.js';
 import { RelativeTime } from '../ui/relative-time.js';
+import { HandoverNote } from './handover-note.js';
 import { lastSplitChange } from './split-changes.js';
 import { SPLIT_WINDOW_S, splitRateKey, useSplitRates } from './split-rates.js';
 import classes from './splits.module.css';
@@ -65,6 +66,7 @@ export function SplitPanel({ split, plan }: SplitPanelProps) {
         )}
       </p>
       {staged && <p className={classes.note}>{stageText(staged)}</p>}
+      {staged?.held && <HandoverNote chain_id={chain_id} node_id={node_id} />}
       {mayOperate && deployment && (
         <div className={classes.row}>
           {last && obstacle === null && (

@@ -16,6 +16,7 @@ import type { Precondition } from '../../platform/precondition.js';
 import { notFound } from '../../platform/problem.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { SPLIT_HANDOVERS, type SplitHandovers } from '../../ports/split-handovers.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { DeploymentsService } from './deployments.service.js';
 import { splitRevision } from './split-revision.js';
@@ -30,6 +31,7 @@ export class SplitsController {
     @Inject(DeploymentsService) private readonly service: DeploymentsService,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(SPLIT_HANDOVERS) private readonly handovers: SplitHandovers,
   ) {}
 
   @Route('listSplits')
@@ -65,7 +67,12 @@ export class SplitsController {
       .filter(({ chain_id }) => chain_id === chainId)
       .map((split) => {
         const staged = chain?.splits?.find(({ node_id }) => node_id === split.node_id)?.staged;
-        return { ...this.measured(split, chain?.definition.name ?? ''), ...(staged ? { staged } : {}) };
+        const handover = this.handovers.progressOf(chainId, split.node_id);
+        return {
+          ...this.measured(split, chain?.definition.name ?? ''),
+          ...(staged ? { staged } : {}),
+          ...(handover ? { handover } : {}),
+        };
       });
   }
 

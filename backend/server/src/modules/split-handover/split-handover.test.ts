@@ -12,7 +12,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import type { Collections } from '../../platform/durable-collection/collections.js';
-import { SplitHandover } from './split-handover.js';
+import { MOST_LOOKS, SplitHandover } from './split-handover.js';
 import { handedOver, splitsAtServers } from './staged-splits.js';
 
 const nf = { chain_id: 'c-1', node_id: 'ids' };
@@ -73,6 +73,7 @@ function server() {
     put: (_: unknown, value: { id: string }) => void stored.set(value.id, value),
     remove: (_: unknown, id: string) => stored.delete(id),
     also: (write: (transaction: unknown) => void) => write(null),
+    onStored: (apply: () => void) => apply(),
   };
   const collections = {
     open: () => ({
@@ -86,7 +87,7 @@ function server() {
   const loops = {
     add: ({ run }: { run: typeof look }) => {
       look = run;
-      return {};
+      return { wake: () => undefined };
     },
   } as unknown as ControlLoops;
   const view = {
@@ -133,13 +134,13 @@ function server() {
     },
   };
   const parts = [loops, collections, view, deployer, fleet, events, operations, leases, fabric, switches];
-  void new SplitHandover(...(parts as unknown as ConstructorParameters<typeof SplitHandover>));
+  const handover = new SplitHandover(...(parts as unknown as ConstructorParameters<typeof SplitHandover>));
   const run = {
     signal: new AbortController().signal,
     step: (work: Promise<unknown>) => work,
     decide: () => undefined,
   } as unknown as LoopRun;
-  return () => look(run);
+  return Object.assign(() => look(run), { handover });
 }
 
 beforeEach(() => {
@@ -206,6 +207,22 @@ it('is told with what the switch got, also where the server died before it knew 
     },
   ]);
   expect(stored.size).toBe(0);
+});
+
+it('is given up after so many looks, and goes on where it is tried again', async () => {
+  const look = server();
+  world.lease = { purpose: 'scaling', holder: 'sc-1' };
+  await look();
+  await expect(look.handover.retry('c-1', 'ids')).rejects.toThrow('It was not given up');
+  for (let looks = 1; looks < MOST_LOOKS; looks++) await look();
+  const why = 'the scaling sc-1 is under way';
+  expect(look.handover.progressOf('c-1', 'ids')).toEqual({ looks: MOST_LOOKS, why, given_up: true });
+  world.lease = null;
+  await look();
+  expect(world.asked).toEqual([]);
+  expect(await look.handover.retry('c-1', 'ids')).toEqual({ looks: 0, why: null, given_up: false });
+  await look();
+  expect(world.asked).toHaveLength(1);
 });
 
 it('carries on only exceptions of an earlier hand-over that the switch still keeps, and waits to know', async () => {

@@ -5,7 +5,7 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import { Id, type KeptFlowKey, type Operation, type Plan, SplitReading } from '@orrery/contract';
+import { type HandoverProgress, Id, type KeptFlowKey, type Operation, type Plan, SplitReading } from '@orrery/contract';
 import { z } from 'zod';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -13,7 +13,7 @@ import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { newId } from '../../platform/ids.js';
-import { ProblemError } from '../../platform/problem.js';
+import { conflict, notFound, ProblemError } from '../../platform/problem.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -22,6 +22,7 @@ import { FABRIC_VIEW, type FabricView } from '../../ports/fabric-driver.js';
 import { chainResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import type { SplitHandovers } from '../../ports/split-handovers.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { classRulesOf, handedOver, revisionOf, type SplitAtServers, splitsAtServers } from './staged-splits.js';
 
@@ -59,7 +60,7 @@ type Handover = z.infer<typeof Handover>;
 
 /** Hands splits of first NFs over to the switches once few flows are left that stay elsewhere (E2 3.4.4). */
 @Injectable()
-export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loop: ControlLoop;
   private readonly stored: DurableCollection<Handover>;
   /** The latest of those that are stored now and then. */
@@ -107,6 +108,28 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
 
   onApplicationShutdown(): Promise<void> {
     return this.loop.stop();
+  }
+
+  progressOf(chainId: string, nodeId: string): HandoverProgress | null {
+    const id = `${chainId}/${nodeId}`;
+    const known = this.latest.get(id) ?? this.stored.find(id);
+    return known ? progressOf(known) : null;
+  }
+
+  /** Tries one again that was given up. Throws 404 and 409. */
+  async retry(chainId: string, nodeId: string): Promise<HandoverProgress> {
+    const id = `${chainId}/${nodeId}`;
+    const again = await this.collections.commit((batch) => {
+      const known = this.stored.find(id);
+      if (!known) throw notFound('hand-over of the split of NF', nodeId);
+      if (!known.given_up) throw conflict('It was not given up: it goes on by itself.');
+      const next: Handover = { ...known, looks: 0, why: null, given_up: false };
+      batch.put(this.stored, next);
+      batch.onStored(() => this.latest.delete(id));
+      return next;
+    });
+    this.loop.wake();
+    return progressOf(again);
   }
 
   private async look(run: LoopRun): Promise<undefined> {
@@ -277,6 +300,10 @@ export class SplitHandover implements OnModuleInit, OnApplicationBootstrap, OnAp
       }
     return all;
   }
+}
+
+function progressOf({ looks, why, given_up }: Handover): HandoverProgress {
+  return { looks, why, given_up };
 }
 
 /** Id of the next operation that hands it over: the same after a restart. */

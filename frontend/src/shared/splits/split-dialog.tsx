@@ -124,7 +124,7 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
         label="Flows in progress stay at their instance"
         checked={keep !== null}
         onChange={({ currentTarget: { checked } }) =>
-          editKeep(checked ? (split.keep_flows ?? DEFAULT_KEEP[split.at]) : null)
+          editKeep(checked ? (keptInSteps(split.keep_flows, planned) ?? DEFAULT_KEEP[split.at]) : null)
         }
       />
       {keep && <KeepLimits entries={keep} onChange={editKeep} />}

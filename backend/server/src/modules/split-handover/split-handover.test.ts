@@ -21,6 +21,8 @@ const HALVES = [
   { lo: FLOW_SPACE / 2, hi: FLOW_SPACE },
 ];
 const flow = (port: number) => ({ 'ip.src': '10.0.1.1', 'port.src': port });
+/** A switch, with its numbers of splits that have exceptions. */
+const LEAF = ['leaf-1', [3]] as const;
 const staged: StagedSplit = { held: [{ lo: 0, hi: FLOW_SPACE }], exceptions: [], idle_timeout_s: 5 };
 
 /** An NF of two instances that an engine splits, or the switch. */
@@ -125,7 +127,7 @@ function server() {
   const operations = { get: async (id: string) => world.operations.get(id) ?? null };
   const leases = { conflictOf: () => world.lease };
   const fabric = {
-    withExceptions: (rules: ReadonlySet<string>) => new Map(rules.has('classify/web.e1') ? [['leaf-1', [3]]] : []),
+    withExceptions: (rules: ReadonlySet<string>) => new Map(rules.has('classify/web.e1') ? [LEAF] : []),
   };
   const switches = {
     kept: async (id: string, split: number) => {

@@ -157,12 +157,12 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
     const operation = await step(this.operations.get(operation_id));
     if (operation && !isOver(operation)) return;
     this.latest.delete(id);
-    const isDone = operation !== null && ['COMPLETED', 'PARTIALLY_COMPLETED'].includes(operation.state);
+    const done = operation && ['COMPLETED', 'PARTIALLY_COMPLETED'].includes(operation.state) ? operation : null;
     await step(
       this.collections.commit((batch) => {
         batch.remove(this.stored, id);
-        if (!isDone) return;
-        const exceptions = exceptionsIn(operation, known);
+        if (done === null) return;
+        const exceptions = exceptionsIn(done, known);
         const data = { chain_id, node_id, exceptions, operation_id };
         const left =
           exceptions === 1

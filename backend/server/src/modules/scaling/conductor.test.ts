@@ -9,7 +9,10 @@ const IDLE_S = 10;
 /** Switches give flows to two instances by ranges, and nobody counts them. */
 const plan = {
   graph: {
-    nodes: [0, 1].map((ordinal) => ({ kind: 'nf', id: `web.ids.${ordinal}`, ...nf, ordinal })),
+    nodes: [
+      ...[0, 1].map((ordinal) => ({ kind: 'nf', id: `web.ids.${ordinal}`, ...nf, ordinal })),
+      { kind: 'nf', id: 'web.fw.0', chain_id: 'c-1', node_id: 'fw', ordinal: 0, board: { board: 'board-1', slot: 0 } },
+    ],
     edges: [0, 1].map((i) => ({ from: null, to: `web.ids.${i}`, direction: 'forward', key: ['ip.src'] })),
   },
   chains: [{ chain_id: 'c-1', splits: [{ node_id: 'ids', keep_flows: { capacity: 9, idle_timeout_s: IDLE_S } }] }],
@@ -20,7 +23,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
 function conductorOf(stored: Scaling) {
-  const state = { scaling: stored, refusal: 'no room', isBeginning: false };
+  const state = { scaling: stored, refusal: 'no room', isBeginning: false, broken: [] as object[] };
   const scalings = {
     write: async (next: Scaling) => {
       state.scaling = next;
@@ -32,7 +35,7 @@ function conductorOf(stored: Scaling) {
     change: async () => Promise.reject(conflict(state.refusal)),
   };
   const telemetry = { newest: (key: string) => (key.endsWith('/pps') ? 0 : null) };
-  const parts = [scalings, scaler, {}, {}, {}, { plan }, telemetry];
+  const parts = [scalings, scaler, {}, {}, {}, { plan }, telemetry, { broken: () => state.broken }];
   const conductor = new ScalingConductor(...(parts as unknown as ConstructorParameters<typeof ScalingConductor>));
   const run = { step: (work: Promise<unknown>) => work } as unknown as LoopRun;
   return { state, look: () => conductor.look(state.scaling, run) };
@@ -80,4 +83,15 @@ it('leaves a change alone until it is known whether there will be one', async ()
   state.isBeginning = false;
   await look();
   expect(state.scaling).toMatchObject({ state: 'failed', error: 'no room' });
+});
+
+it('makes way while it waits where an NF of the chain has lost its board', async () => {
+  const { state, look } = conductorOf(draining(1));
+  state.broken = [{ board: 'board-1', slot: 1 }];
+  await look();
+  expect(state.scaling.step).toBe(1);
+  state.broken = [{ board: 'board-1', slot: 0 }];
+  await look();
+  const error = 'web.fw.0 has lost its board, and goes first';
+  expect(state.scaling).toMatchObject({ steps: ['drain', 'empty', 'restore'], step: 2, error });
 });

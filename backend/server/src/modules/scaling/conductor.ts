@@ -4,6 +4,7 @@ import {
   type Instance,
   KeepFlows,
   type MigrateRequest,
+  nfInstances,
   type Operation,
   type Scaling,
   sampleKey,
@@ -11,6 +12,7 @@ import {
 import { rangeMoves } from '@orrery/planner';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { ProblemError } from '../../platform/problem.js';
+import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { FLOW_MOVER, type FlowMover } from '../../ports/flow-mover.js';
@@ -42,6 +44,7 @@ export class ScalingConductor {
     @Inject(FLOW_MOVER) private readonly mover: FlowMover,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(BOARDS) private readonly boards: BoardView,
   ) {}
 
   async look(scaling: Scaling, { step }: Pick<LoopRun, 'step'>): Promise<void> {
@@ -53,9 +56,8 @@ export class ScalingConductor {
 
   /** Stops one that waits; the ranges go back. Null: it does not wait, or no longer. */
   async cancel(scaling: Scaling): Promise<Scaling | null> {
-    const name = scaling.steps[scaling.step];
-    if (scaling.state !== 'running' || (name !== 'settle' && name !== 'empty')) return null;
-    const next = name === 'settle' ? ended(scaling, 'cancelled') : goingBack(scaling, null);
+    if (scaling.state !== 'running' || !isWaiting(scaling)) return null;
+    const next = scaling.steps[scaling.step] === 'settle' ? ended(scaling, 'cancelled') : goingBack(scaling, null);
     return (await this.write(next, scaling)) ? next : null;
   }
 
@@ -68,6 +70,8 @@ export class ScalingConductor {
   /** How it is after this look; null: as it was. */
   private async next(scaling: Scaling): Promise<Scaling | null> {
     const name = scaling.steps[scaling.step];
+    const urgent = isWaiting(scaling) ? this.urgent(scaling) : null;
+    if (urgent !== null) return failed(scaling, urgent);
     const age = performance.now() - this.beginOf(scaling);
     switch (name) {
       case undefined:
@@ -84,6 +88,16 @@ export class ScalingConductor {
         return this.changed(scaling, operation, age);
       }
     }
+  }
+
+  /** What has to change the chain before it, which only waits; null: nothing. */
+  private urgent({ nf }: Scaling): string | null {
+    const broken = this.boards.broken();
+    const lost = nfInstances(this.view.plan?.graph).find(
+      ({ chain_id, board: on }) =>
+        chain_id === nf.chain_id && on && broken.some(({ board, slot }) => board === on.board && slot === on.slot),
+    );
+    return lost ? `${lost.id} has lost its board, and goes first` : null;
   }
 
   private async changed(scaling: Scaling, operation: Operation, age: number): Promise<Scaling | null> {
@@ -165,6 +179,10 @@ export class ScalingConductor {
     this.since.set(key, known);
     return known;
   }
+}
+
+function isWaiting({ steps, step }: Scaling): boolean {
+  return steps[step] === 'settle' || steps[step] === 'empty';
 }
 
 function keyOf({ id, step }: Scaling): string {

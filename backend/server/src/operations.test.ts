@@ -126,6 +126,27 @@ it('operations are listed by filter, with the selected attributes only', async (
   ]);
 });
 
+it('an operation goes on without a server that went away before it cleaned up, although nobody waits', async () => {
+  const id = await create('a');
+  const host = await hostOf(id);
+  await server.finished((await deploy(id)).id);
+  host.hold = true;
+  const removal = await server.api.call('deleteDeployment', { params: { chain_id: id } });
+  await until('the agent is told', () => host.spec?.instances.length === 0);
+  await host.kill();
+  const ended = await server.finished(removal.id);
+  expect(ended).toMatchObject({
+    state: 'PARTIALLY_COMPLETED',
+    error: { detail: expect.stringContaining(`${host.node}: its agent is not connected`) },
+  });
+  expect(await deployed()).toEqual([]);
+  const told = host.told.length;
+  host.hold = false;
+  await host.connect();
+  await until('it is told when it is back', () => host.told.length > told);
+  expect(instancesTold()).toEqual([]);
+});
+
 describe('by hand', () => {
   it('a new version is rolled back to the one before, and what cannot be done says why', async () => {
     const id = await create('a');

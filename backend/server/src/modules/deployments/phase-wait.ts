@@ -29,9 +29,10 @@ export type Way = 'wait' | 'leave-out' | 'set-aside' | 'ROLLED_BACK' | 'FAILED';
 export const AWAY_GRACE_MS = 2000;
 
 /**
- * What becomes of an operation that is stuck. It waits for as long as nobody else does. In `clean` and `settle` traffic runs
- * by its plan already: what cannot be told now is left out. Before, its change is taken back: it fails if something is in
- * the way, and is set aside if nodes are away, unless a later operation changes the same chains.
+ * What becomes of an operation that is stuck. It waits for as long as nobody else does, except in `clean` for nodes that are
+ * away: these may never come back, and nothing else would tell. In `clean` and `settle` traffic runs by its plan already: what
+ * cannot be told now is left out. Before, its change is taken back: it fails if something is in the way, and is set aside if
+ * nodes are away, unless a later operation changes the same chains.
  */
 export function wayOf(
   phase: string,
@@ -40,6 +41,7 @@ export function wayOf(
   patienceMs: number,
 ): Way {
   const isAway = stuck.away.length > 0;
+  if (phase === 'clean' && isAway && stuck.sinceMs >= patienceMs) return 'leave-out';
   const dueMs = isAway ? Math.min(AWAY_GRACE_MS, patienceMs) : patienceMs;
   if (!others.waiting || stuck.sinceMs < dueMs) return 'wait';
   if (phase === 'clean' || phase === 'settle') return 'leave-out';

@@ -4,9 +4,11 @@ import {
   ApplicationDefinition,
   ChainDefinition,
   FaultRequest,
+  HealingPolicyRequest,
   LendingGroupRequest,
   P4ProgramUpload,
   ReconfigurationPolicyRequest,
+  ScalingPolicyRequest,
   SwitchNode,
 } from '@orrery/contract';
 import { z } from 'zod';
@@ -68,6 +70,18 @@ export const KINDS = {
     },
     remove: (api, id) => api.call('deleteReconfigurationPolicy', { params: { id } }),
   },
+  'scaling-policy': {
+    make: async (api, request) =>
+      (await api.call('createScalingPolicy', { body: ScalingPolicyRequest.parse(request) })).id,
+    list: async (api) => {
+      const { items } = await api.call('listScalingPolicies', EVERY);
+      return items.map(({ id, nf }) => ({
+        id,
+        is: (request) => isDeepStrictEqual(nf, ScalingPolicyRequest.parse(request).nf),
+      }));
+    },
+    remove: (api, id) => api.call('deleteScalingPolicy', { params: { id } }),
+  },
   'lending-group': {
     make: async (api, request) =>
       (await api.call('createLendingGroup', { body: LendingGroupRequest.parse(request) })).id,
@@ -120,6 +134,12 @@ export const KINDS = {
       }));
     },
     remove: (api, id) => api.call('deletePcap', { params: { id } }),
+  },
+  /** What healing did by itself: a run changes it, and it does this again. Its id is the request. */
+  'healing-policy': {
+    make: async (_api, request) => JSON.stringify(HealingPolicyRequest.parse(request)),
+    list: async (_api, _signal, id) => (id === null ? [] : [{ id, is: () => false }]),
+    remove: (api, id) => api.call('putHealingPolicy', { body: HealingPolicyRequest.parse(JSON.parse(id)) }),
   },
   /** The drivers that switches had: a run changes them, and they get these again. Its id is the request. */
   'switch-drivers': {

@@ -7,6 +7,7 @@ import { E2_SPLIT } from './e2-split/e2-split.js';
 import { FABRIC_THREE_WAYS } from './fabric-three-ways/fabric-three-ways.js';
 import { HYDRANF_CHAINS } from './hydranf-chains/hydranf-chains.js';
 import { HYDRANF_PLACEMENT } from './hydranf-placement/hydranf-placement.js';
+import { OVERLOAD_HEAL } from './overload-heal/overload-heal.js';
 import { P4_OWN_PROGRAM } from './p4-own-program/p4-own-program.js';
 import type { ScenarioKind } from './scenario.js';
 import { SSM_TABLE_1 } from './ssm/table-1.js';
@@ -29,4 +30,5 @@ export const SCENARIOS: readonly ScenarioKind[] = [
   SSM_TABLE_1,
   SSM_TWO_TUNNELS,
   SSM_FOUR_TUNNELS,
+  OVERLOAD_HEAL,
 ];

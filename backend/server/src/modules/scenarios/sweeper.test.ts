@@ -174,3 +174,42 @@ it('clears the recorded fault, and no other on the same target', async () => {
   expect(cleared).toEqual(['of-the-run']);
   expect(entries.get(RUN)).toEqual([]);
 });
+
+it('puts the policy of healing back once it was noted, and changes nothing otherwise', async () => {
+  const policy = { enabled: true, grace_s: 10, stable_s: 20, return: 'by-origin', max_changes: 6 };
+  const put: unknown[] = [];
+  const api = {
+    call: async (name: string, options?: { body?: unknown }) => void put.push([name, options?.body]),
+  } as unknown as Api;
+  const { ledger, entries } = ledgerWith();
+  const sweeper = new Sweeper(log, ledger);
+  const id = await sweeper.make(api, RUN, 'healing-policy', policy);
+  expect(put).toEqual([]);
+  expect(entries.get(RUN)).toMatchObject([{ kind: 'healing-policy', id }]);
+  expect(await sweeper.sweep(api, RUN, signal)).toBe(true);
+  expect(put).toEqual([['putHealingPolicy', policy]]);
+
+  const unsure = ledgerWith({ kind: 'healing-policy', request: policy, id: null, noted_ms: 1000 });
+  expect(await new Sweeper(log, unsure.ledger).sweep(api, RUN, signal)).toBe(true);
+  expect(put).toHaveLength(1);
+});
+
+it('removes the scaling policy of the NF that the run asked for, and no other', async () => {
+  const nf = { chain_id: 'ch-1', node_id: 'ids' };
+  const deleted: unknown[] = [];
+  const answers: Record<string, (id?: string) => unknown> = {
+    listScalingPolicies: () => ({
+      items: [
+        { id: 'sp-1', nf },
+        { id: 'sp-2', nf: { ...nf, node_id: 'nat' } },
+      ],
+    }),
+    deleteScalingPolicy: (id) => deleted.push(id),
+  };
+  const api = {
+    call: async (name: string, options?: { params?: { id: string } }) => answers[name]!(options?.params?.id),
+  } as unknown as Api;
+  const { ledger } = ledgerWith({ kind: 'scaling-policy', request: { nf }, id: null, noted_ms: 1000 });
+  expect(await new Sweeper(log, ledger).sweep(api, RUN, signal)).toBe(true);
+  expect(deleted).toEqual(['sp-1']);
+});

@@ -5,7 +5,7 @@ import type { Deployer } from '../../ports/deployer.js';
 import { Applier } from './applier.js';
 import { isWithin } from './hindrance.js';
 import { sameLoads } from './loads.js';
-import type { UpkeepRecords } from './records.js';
+import type { StoredAdvice, UpkeepRecords } from './records.js';
 
 const PROPOSAL = {
   base: 'plan-1',
@@ -13,6 +13,10 @@ const PROPOSAL = {
   disruption: { moved: [{ instance: 'a.fw.0', from: 'server-1', to: 'server-2' }] },
   why: 'less traffic',
 };
+
+function operation(id: string, state: Operation['state'], waits: readonly string[] | null = null): Operation {
+  return { id, state, error: null, set_aside: waits && { waiting_for: waits, since_ms: 1 } } as unknown as Operation;
+}
 
 /** After a kill between what was stored and what was asked for. */
 function restarted(change: Deployer['change']) {
@@ -25,7 +29,7 @@ function restarted(change: Deployer['change']) {
 }
 
 it('what a killed server stored and did not ask for is asked for by the same id, and its end is accounted once', async () => {
-  const change = vi.fn<Deployer['change']>().mockResolvedValue({ id: 'op-7', state: 'COMPLETED' } as Operation);
+  const change = vi.fn<Deployer['change']>().mockResolvedValue(operation('op-7', 'COMPLETED'));
   const { applier, end } = restarted(change);
   expect(await applier.settle()).toBe('applied');
   expect(change.mock.calls[0]!.slice(0, 2)).toEqual([
@@ -42,6 +46,73 @@ it('a plan that is refused ends the application, and one of which nothing is kno
   const away = restarted(() => Promise.reject(new Error('the store is away')));
   await expect(away.applier.settle()).rejects.toThrow('the store is away');
   expect(away.end).not.toHaveBeenCalled();
+});
+
+/** The loop looks as soon as the application is stored. `refusals`: answers of the deployer in turn; null: accepted. */
+function sideBySide(refusals: readonly (string | null)[]) {
+  let advice: Pick<StoredAdvice, 'applying' | 'refusal'> & { proposal: typeof PROPOSAL } = {
+    applying: null,
+    refusal: null,
+    proposal: PROPOSAL,
+  };
+  const looks: Promise<unknown>[] = [];
+  const accepted = new Map<string, Operation>();
+  const end = vi.fn(async (_id: string, refusal: string | null) => {
+    advice = { ...advice, applying: null, refusal };
+  });
+  const records = {
+    get advice() {
+      return advice;
+    },
+    begin: async (operation_id: string, by: string) => {
+      advice = { ...advice, applying: { operation_id, by } };
+      looks.push(applier.settle());
+      return PROPOSAL;
+    },
+    end,
+  };
+  const answers = [...refusals];
+  const change = vi.fn<Deployer['change']>(async (_request, { id }) => {
+    const refusal = answers.shift();
+    await new Promise(setImmediate);
+    if (refusal) throw conflict(refusal);
+    accepted.set(id, operation(id, 'PROCESSING'));
+    return accepted.get(id)!;
+  });
+  const deployer = { operation: (id: string) => accepted.get(id), change } as unknown as Deployer;
+  const view = { comingPlan: { id: 'plan-1' } as Plan };
+  const applier = new Applier(records as unknown as UpkeepRecords, deployer, view as never, {} as never);
+  return { applier, looks, change, end, accepted };
+}
+
+it('who applies and the loop, which looks at the same time, ask once: both find it accepted, or both refused', async () => {
+  const accepting = sideBySide([null, 'Asked twice.']);
+  const { id } = await accepting.applier.apply('ann', null);
+  expect(await Promise.all(accepting.looks)).toEqual(['under-way']);
+  expect([...accepting.accepted.keys()]).toEqual([id]);
+  expect(accepting.change).toHaveBeenCalledOnce();
+  expect(accepting.end).not.toHaveBeenCalled();
+
+  const refusing = sideBySide(['No room.', null]);
+  await expect(refusing.applier.apply('ann', null)).rejects.toThrow('No room.');
+  expect(await Promise.all(refusing.looks)).toEqual(['refused']);
+  expect(refusing.accepted.size).toBe(0);
+  expect(refusing.change).toHaveBeenCalledOnce();
+  expect(refusing.end).toHaveBeenCalledOnce();
+});
+
+it('an operation that was set aside is taken back, so that the advice does not wait for its nodes', async () => {
+  let now = operation('op-7', 'FAILED_TEMP', ['server-2']);
+  const takeBack = vi.fn(async (_id: string, why: string) => {
+    now = { ...now, state: 'ROLLED_BACK', set_aside: null, error: { detail: why, errors: [] } };
+  });
+  const end = vi.fn().mockResolvedValue(undefined);
+  const advice = { applying: { operation_id: 'op-7', by: 'ann' }, proposal: PROPOSAL };
+  const deployer = { operation: () => now, takeBack } as unknown as Deployer;
+  const applier = new Applier({ advice, end } as unknown as UpkeepRecords, deployer, {} as never, {} as never);
+  expect(await applier.settle()).toBe('refused');
+  const why = 'Its operation is ROLLED_BACK: It would wait for server-2.';
+  expect(end).toHaveBeenCalledExactlyOnceWith('op-7', why, expect.objectContaining({ type: 'upkeep.refused' }));
 });
 
 it('quiet hours go over midnight, and a mean that differs by a little is the same', () => {

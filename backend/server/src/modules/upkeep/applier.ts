@@ -3,7 +3,8 @@ import type { Operation } from '@orrery/contract';
 import { movedBy } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
 import { median } from '../../platform/median.js';
-import { ProblemError } from '../../platform/problem.js';
+import { Mutex } from '../../platform/mutex.js';
+import { conflict, ProblemError } from '../../platform/problem.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
@@ -17,6 +18,9 @@ const SUBJECT = 'upkeep';
 /** Applies what is advised: under an operation id that is stored first, so that a server that was killed asks for the same one. */
 @Injectable()
 export class Applier {
+  /** Who applies and the loop, which hears of what was stored, ask one after the other. */
+  private readonly turns = new Mutex();
+
   constructor(
     @Inject(UpkeepRecords) private readonly records: UpkeepRecords,
     @Inject(DEPLOYER) private readonly deployer: Deployer,
@@ -37,8 +41,9 @@ export class Applier {
     if (!applying || !proposal) return null;
     const { operation_id, by } = applying;
     const known = this.deployer.operation(operation_id);
-    const operation = known ?? (await this.ask(proposal, operation_id, by).catch(refused));
-    if (!operation) return 'refused';
+    const asked = known ?? (await this.ask(proposal, operation_id, by).catch(refused));
+    if (!asked) return 'refused';
+    const operation = await this.unlessSetAside(asked);
     if (!isOver(operation)) return 'under-way';
     const { state, error } = operation;
     const isDone = state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED';
@@ -66,7 +71,26 @@ export class Applier {
     return took.length === 0 ? null : Math.max(0, median(took));
   }
 
-  private async ask({ moves, disruption, base }: Proposal, id: string, by: string): Promise<Operation> {
+  /** One that was set aside is taken back: it may wait for long, and nothing else is advised or applied meanwhile. */
+  private async unlessSetAside(operation: Operation): Promise<Operation> {
+    const { id, set_aside } = operation;
+    if (isOver(operation) || set_aside === null) return operation;
+    await this.deployer.takeBack(id, `It would wait for ${set_aside.waiting_for.join(', ')}`, SUBJECT);
+    return this.deployer.operation(id) ?? operation;
+  }
+
+  /** Asks once for each id: whoever comes second gets what became of it. Throws 409 and 422 where it was refused. */
+  private ask(proposal: Proposal, id: string, by: string): Promise<Operation> {
+    return this.turns.run(async () => {
+      const known = this.deployer.operation(id);
+      if (known) return known;
+      const { applying, refusal } = this.records.advice;
+      if (applying?.operation_id !== id) throw conflict(refusal ?? 'It was applied, or refused, a moment ago.');
+      return this.request(proposal, id, by);
+    });
+  }
+
+  private async request({ moves, disruption, base }: Proposal, id: string, by: string): Promise<Operation> {
     const most = disruption.moved.length;
     const before = this.view.comingPlan;
     try {

@@ -92,6 +92,7 @@ export {
   waysOf,
 } from './requests/pool-chain.js';
 export { type PlacedPoolInstance, poolState } from './requests/pool-state.js';
+export { wayLatencies } from './requests/way-latency.js';
 // Scaling (E2 3.4.3).
 export {
   decideScaling,
@@ -139,5 +140,6 @@ export {
   type UpkeepRules,
 } from './upkeep/decide.js';
 export { driftsOf, hasDrifted, type NfDrift } from './upkeep/drift.js';
+export type { PlacementFigures } from './upkeep/figures.js';
 export { costFactor, learntFrom, timesFactor } from './upkeep/learn.js';
 export type { MeasuredLoad } from './upkeep/measured-graph.js';

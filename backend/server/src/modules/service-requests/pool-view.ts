@@ -8,6 +8,7 @@ import {
   type NumberedWay,
   poolState,
   wayEdge,
+  wayLatencies,
   waysOf,
 } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
@@ -26,6 +27,8 @@ import type { HoldingRequest, StoredPool, StoredRequest } from './stored.js';
 
 /** A measurement that is older is not of now. */
 const FRESH_MS = 3000;
+/** Rounding of sums of latencies, relative. */
+const ROUNDING = 1e-9;
 /** A server is given up when its agent has been away for so many times the time after which it is stale. */
 const STALE_TIMES = 5;
 
@@ -156,6 +159,18 @@ export class PoolView {
       ways: new Set(held.map(({ way }) => way.number)).size,
       created_ms,
     };
+  }
+
+  /** Those of the requests of which packets take longer than they may once instances of the plan are on other servers. */
+  lateWith(pool: StoredPool, held: readonly HoldingRequest[], servers: ReadonlyMap<string, string>): HoldingRequest[] {
+    if (held.length === 0) return [];
+    const { all, state } = this.stateOf(pool, held, []);
+    const latencyOf = wayLatencies(all, state, servers);
+    const ways = new Map(held.map(({ way }) => [way.number, way]));
+    const latencies = new Map(
+      [...ways].map(([number, { stages }]) => [number, latencyOf(stages.map(({ instance }) => instance))]),
+    );
+    return held.filter(({ way, latency_us }) => (latencies.get(way.number) ?? 0) > latency_us * (1 + ROUNDING));
   }
 
   /** What packets of the request get: `state` is that of its pool. */

@@ -1,4 +1,4 @@
-import { Controller, Inject, Module, Res } from '@nestjs/common';
+import { Controller, Global, Inject, Module, Res } from '@nestjs/common';
 import {
   API_PREFIX,
   type MeasuredRequest,
@@ -10,6 +10,8 @@ import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { conflict } from '../../platform/problem.js';
 import { Caller, Gone, Input, Route } from '../../platform/route.js';
+import { REQUEST_BOUNDS } from '../../ports/request-bounds.js';
+import { Bounds } from './bounds.js';
 import { Decider } from './decider.js';
 import { Enforcement } from './enforcement.js';
 import { PoolView } from './pool-view.js';
@@ -118,8 +120,19 @@ class ServiceRequestsController {
   }
 }
 
+@Global()
 @Module({
   controllers: [ServicePoolsController, ServiceRequestsController],
-  providers: [PoolView, Pools, Requests, SpecCheck, Decider, Surroundings, Enforcement],
+  providers: [
+    PoolView,
+    Pools,
+    Requests,
+    SpecCheck,
+    Decider,
+    Surroundings,
+    Enforcement,
+    { provide: REQUEST_BOUNDS, useClass: Bounds },
+  ],
+  exports: [REQUEST_BOUNDS],
 })
 export class ServiceRequestsModule {}

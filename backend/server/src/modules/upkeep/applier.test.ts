@@ -1,8 +1,10 @@
 import type { Operation, Plan } from '@orrery/contract';
+import { decideUpkeep, NO_UPKEEP_MEMORY } from '@orrery/planner';
 import { expect, it, vi } from 'vitest';
 import { conflict } from '../../platform/problem.js';
 import type { Deployer } from '../../ports/deployer.js';
 import { Applier } from './applier.js';
+import { withBounds } from './bounds.js';
 import { isWithin } from './hindrance.js';
 import { sameLoads } from './loads.js';
 import type { StoredAdvice, UpkeepRecords } from './records.js';
@@ -113,6 +115,27 @@ it('an operation that was set aside is taken back, so that the advice does not w
   expect(await applier.settle()).toBe('refused');
   const why = 'Its operation is ROLLED_BACK: It would wait for server-2.';
   expect(end).toHaveBeenCalledExactlyOnceWith('op-7', why, expect.objectContaining({ type: 'upkeep.refused' }));
+});
+
+it('what would break the bound of a service request is no better, and what keeps it again counts as an objective', () => {
+  const figures = (cross_traffic_bps: number) => ({
+    cross_traffic_bps,
+    total_traffic_bps: 1e9,
+    cores: 1,
+    overloaded: [],
+    missed: [],
+  });
+  const moved = [{ instance: 'pool.ids-1.0', from: 'server-1', to: 'server-2' }];
+  const better = { moves: [], after: figures(0), moved, states_moved: 0, states_lost: 0 };
+  const found = { base: 'plan-1', drifts: [], before: figures(1e8), better, why: null };
+  const rules = { min_gain_percent: 10, min_gain_bps: 0, hold_s: 0 };
+  const verdict = (now: string[], then: string[]) => {
+    const bounds = { missedWith: (places: readonly unknown[]) => (places.length === 0 ? now : then) };
+    return decideUpkeep(rules, withBounds(found, bounds), NO_UPKEEP_MEMORY, 0);
+  };
+  expect(verdict([], [])).toMatchObject({ verdict: 'advise', gain: { objectives: 0 } });
+  expect(verdict([], ['pool/sr-1'])).toMatchObject({ verdict: 'keep', why: expect.stringContaining('pool/sr-1') });
+  expect(verdict(['pool/sr-1'], [])).toMatchObject({ verdict: 'advise', gain: { objectives: 1 } });
 });
 
 it('quiet hours go over midnight, and a mean that differs by a little is the same', () => {

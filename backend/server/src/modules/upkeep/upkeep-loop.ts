@@ -18,7 +18,9 @@ import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogu
 import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { PLANS, type PlacementComparison, type PlanStore } from '../../ports/plan-store.js';
+import { REQUEST_BOUNDS, type RequestBounds } from '../../ports/request-bounds.js';
 import { Applier } from './applier.js';
+import { withBounds } from './bounds.js';
 import { Hindrance } from './hindrance.js';
 import { sameLoads, UpkeepLoads } from './loads.js';
 import { type Proposal, UpkeepRecords } from './records.js';
@@ -67,6 +69,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
     @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
     @Inject(PLANS) private readonly plans: PlanStore,
+    @Inject(REQUEST_BOUNDS) private readonly bounds: RequestBounds,
   ) {
     this.loop = loops.add({
       id: 'upkeep',
@@ -132,8 +135,9 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     // What is under way decides first what runs; afterwards the view tells.
     if (this.hindrance.isChanging) return { again };
     await this.withdraw(run, plan);
-    const found = await run.step(this.compare(plan, again));
-    if (!found) return { again };
+    const compared = await run.step(this.compare(plan, again));
+    if (!compared) return { again };
+    const found = withBounds(compared, this.bounds);
     const nowMs = performance.now();
     const decision = decideUpkeep(policy, found, this.memory, nowMs);
     this.memory = decision.memory;

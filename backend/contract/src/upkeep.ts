@@ -38,7 +38,7 @@ export const PlacementDrift = z.strictObject({
   chain_id: Id,
   node_id: Name,
   planned_bps: z.number().min(0),
-  measured_bps: z.number().min(0).nullable().describe('mean over the last minute; null: not measured'),
+  measured_bps: z.number().min(0).nullable().describe('mean over two looks, at most a minute; null: not measured'),
   rate_error: Difference,
   planned_cycles: z.number().min(0).nullable().describe('of a core, for each bit; null: no rate was planned'),
   measured_cycles: z.number().min(0).nullable(),
@@ -52,7 +52,7 @@ export const PlacementGain = z.strictObject({
   cross_traffic_percent: z.number().describe('of the traffic between servers now'),
   cores: z.number().describe('cores less in use'),
   overloaded_cores: z.int().describe('cores that no longer have more to do than plans hand out'),
-  objectives: z.int().describe('objectives that are no longer predicted to be missed'),
+  objectives: z.int().describe('objectives, and bounds of service requests, that are no longer predicted to be missed'),
 });
 export type PlacementGain = z.infer<typeof PlacementGain>;
 

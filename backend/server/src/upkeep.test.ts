@@ -122,7 +122,11 @@ it('nothing is applied by itself while a server is in maintenance, afterwards it
     const { items } = await server.api.call('listLoops', { query: { limit: 100 } });
     return items.find((it) => it.id === 'upkeep')!.runs > runs + 2;
   });
-  expect(await advice()).toMatchObject({ state: 'keep', dismissed_until_ms: expect.any(Number) });
+  expect(await advice()).toMatchObject({
+    state: 'keep',
+    why: expect.stringMatching(/Not advised: it was dismissed\.$/),
+    dismissed_until_ms: expect.any(Number),
+  });
 });
 
 it('what packets of an NF cost is learnt on request, after a dry run, and forgotten again', async () => {

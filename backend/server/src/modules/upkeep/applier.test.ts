@@ -6,11 +6,12 @@ import type { Deployer } from '../../ports/deployer.js';
 import { Applier } from './applier.js';
 import { withBounds } from './bounds.js';
 import { isWithin } from './hindrance.js';
-import { sameLoads } from './loads.js';
+import { sameGain, sameLoads } from './loads.js';
+import { placementOf } from './placement.js';
 import type { StoredAdvice, UpkeepRecords } from './records.js';
 
 const PROPOSAL = {
-  base: 'plan-1',
+  placement: 'p',
   moves: [{ instance: 'a.fw.0', server: 'server-2' }],
   disruption: { moved: [{ instance: 'a.fw.0', from: 'server-1', to: 'server-2' }] },
   why: 'less traffic',
@@ -148,4 +149,31 @@ it('quiet hours go over midnight, and a mean that differs by a little is the sam
   expect(sameLoads(load(1e8), load(1.1e8))).toBe(false);
   expect(sameLoads(load(1e8), load(1e8, 0.6))).toBe(false);
   expect(sameLoads(load(1e8), [])).toBe(false);
+});
+
+it('an advice is told anew when its gain differs by more than a little', () => {
+  const gain = { cross_traffic_bps: 1e8, cross_traffic_percent: 20, cores: 0, overloaded_cores: 0, objectives: 0 };
+  expect(sameGain(gain, { ...gain, cross_traffic_bps: 1.04e8, cross_traffic_percent: 20.5 })).toBe(true);
+  expect(sameGain(gain, { ...gain, cross_traffic_bps: 1.06e8 })).toBe(false);
+  expect(sameGain(gain, { ...gain, cross_traffic_percent: 22 })).toBe(false);
+  expect(sameGain(gain, { ...gain, objectives: 1 })).toBe(false);
+  const more = { ...gain, cross_traffic_bps: -1e8 };
+  expect(sameGain(more, { ...gain, cross_traffic_bps: -1.2e8 })).toBe(false);
+});
+
+it('a placement is the same whatever requests a pool has, and another where an instance or the version of a chain is', () => {
+  const placed = (server: string, version: number, pool: number, id = 'a.fw.0') => {
+    const nodes = [{ kind: 'nf', id, chain_id: 'a', server }];
+    const chain = (chain_id: string, of: number, ingress: object) => ({
+      chain_id,
+      version: of,
+      definition: { nodes: [{ id: 'in', kind: 'ingress', ...ingress }] },
+    });
+    const chains = [chain('a', version, {}), chain('pool', pool, { ways: [] })];
+    return placementOf({ graph: { nodes, edges: [] }, chains } as unknown as Plan);
+  };
+  const now = placed('server-1', 1, 1);
+  expect(placed('server-1', 1, 2)).toBe(now);
+  for (const other of [placed('server-2', 1, 1), placed('server-1', 2, 1), placed('server-1', 1, 1, 'a.fw.1')])
+    expect(other).not.toBe(now);
 });

@@ -8,6 +8,7 @@ import { conflict, ProblemError } from '../../platform/problem.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { placementOf } from './placement.js';
 import { type Proposal, UpkeepRecords } from './records.js';
 
 /** Operations of which the time is taken as the time of the next. */
@@ -90,12 +91,13 @@ export class Applier {
     });
   }
 
-  private async request({ moves, disruption, base }: Proposal, id: string, by: string): Promise<Operation> {
+  private async request({ moves, disruption, placement }: Proposal, id: string, by: string): Promise<Operation> {
     const most = disruption.moved.length;
-    const before = this.view.comingPlan;
     try {
       return await this.deployer.change({ move: moves }, { id, kind: 'reconfigure', by }, (plan) => {
-        if (before === null || plan.base_plan !== base) return 'Something else was deployed since it was advised.';
+        const before = this.view.comingPlan;
+        if (before === null || placementOf(before) !== placement)
+          return 'Something else was deployed since it was advised.';
         const { length } = movedBy(before, plan);
         return length > most ? `It would move ${length} instances by now, not ${most}.` : null;
       });

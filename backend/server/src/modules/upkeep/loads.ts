@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Instance, nfInstances, type Plan, sampleKey } from '@orrery/contract';
-import type { MeasuredLoad } from '@orrery/planner';
+import type { MeasuredLoad, UpkeepGain } from '@orrery/planner';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 
 /** Over which the mean is taken, at most. */
@@ -9,7 +9,7 @@ const MOST_WINDOW_MS = 60_000;
 const LEAST_POINTS = 3;
 /** Instances between two turns of the event loop. */
 const AT_ONCE = 50;
-/** Another mean of the same rates differs by less. */
+/** Another mean of the same rates, or a gain for them, differs by less. */
 const SAME = 0.05;
 /** Rates below are none. */
 const NOTHING_BPS = 1000;
@@ -61,6 +61,17 @@ export function sameLoads(a: readonly MeasuredLoad[], b: readonly MeasuredLoad[]
   );
 }
 
+/** Whether two gains say the same. */
+export function sameGain(a: UpkeepGain, b: UpkeepGain): boolean {
+  return (
+    a.objectives === b.objectives &&
+    a.overloaded_cores === b.overloaded_cores &&
+    near(a.cross_traffic_bps, b.cross_traffic_bps, NOTHING_BPS) &&
+    near(a.cross_traffic_percent, b.cross_traffic_percent, 0) &&
+    near(a.cores, b.cores, SAME / 5)
+  );
+}
+
 function near(a: number, b: number, nothing: number): boolean {
-  return Math.abs(a - b) <= Math.max(nothing, SAME * Math.max(a, b));
+  return Math.abs(a - b) <= Math.max(nothing, SAME * Math.max(Math.abs(a), Math.abs(b)));
 }

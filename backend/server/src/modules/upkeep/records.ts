@@ -26,9 +26,11 @@ const ADVICE = 'advice';
 
 /** A better plan, and what has become of it. */
 const Proposal = z.strictObject({
-  /** The plan that runs. */
-  base: Id,
+  /** What runs (`placementOf`): for nothing else is it better. */
+  placement: z.string().max(64),
   plan_id: Id,
+  /** When its plan and its figures were made. */
+  advised_ms: TimestampMs,
   moves: z.array(z.strictObject({ instance: Id, server: Name })),
   chains: z.array(Id),
   gain: PlacementGain,
@@ -48,6 +50,9 @@ const StoredAdvice = z.strictObject({
   dismissed_until_ms: TimestampMs.nullable(),
 });
 export type StoredAdvice = z.infer<typeof StoredAdvice>;
+
+/** Its plan is made anew after this time: plans are kept for a day. */
+const RENEW_MS = 43_200_000;
 
 const NOTHING: StoredAdvice = { id: ADVICE, proposal: null, applying: null, refusal: null, dismissed_until_ms: null };
 
@@ -74,7 +79,8 @@ export class UpkeepRecords implements OnModuleInit {
       key: KEYS.placementAdvice,
       noun: 'placement advice',
       schema: StoredAdvice,
-      version: 1,
+      version: 2,
+      migrate: withPlacement,
       idOf: ({ id }) => id,
       bound: { most: 1, policy: 'refuse' },
     });
@@ -106,6 +112,12 @@ export class UpkeepRecords implements OnModuleInit {
     return untilMs !== null && untilMs > Date.now() ? untilMs : null;
   }
 
+  /** Whether the plan of the advice is to be made anew. */
+  get isOld(): boolean {
+    const { proposal } = this.advice;
+    return proposal !== null && Date.now() - proposal.advised_ms > RENEW_MS;
+  }
+
   onChange(listener: () => void): void {
     for (const collection of [this.policies, this.advices]) collection.onChange(listener);
   }
@@ -116,11 +128,15 @@ export class UpkeepRecords implements OnModuleInit {
     });
   }
 
-  /** What is advised from now on; null: nothing. An advice that is being applied stays. */
+  /**
+   * What is advised from now on; null: nothing. Without an event it is the same as before, with the figures of now. An advice that
+   * is being applied stays.
+   */
   propose(proposal: Proposal | null, event?: EventDraft): Promise<void> {
     return this.collections.commit((batch) => {
       if (this.advice.applying || (proposal === null && this.advice.proposal === null)) return;
-      this.put(batch, { ...this.advice, proposal, refusal: null });
+      const refusal = proposal && !event ? this.advice.refusal : null;
+      this.put(batch, { ...this.advice, proposal, refusal });
       if (event) this.tell(batch, event);
     });
   }
@@ -175,4 +191,12 @@ export class UpkeepRecords implements OnModuleInit {
   private tell(batch: Batch, event: EventDraft): void {
     batch.also((transaction) => this.events.appendIn(transaction, event));
   }
+}
+
+/** Advices of version 1 named the plan that ran. They are made anew, and refused where they were about to be applied. */
+function withPlacement(stored: unknown): unknown {
+  const { proposal, ...advice } = stored as { readonly proposal: { readonly base: string } | null };
+  if (proposal === null) return stored;
+  const { base: _base, ...rest } = proposal;
+  return { ...advice, proposal: { ...rest, placement: '', advised_ms: 0 } };
 }

@@ -22,7 +22,8 @@ import { REQUEST_BOUNDS, type RequestBounds } from '../../ports/request-bounds.j
 import { Applier } from './applier.js';
 import { withBounds } from './bounds.js';
 import { Hindrance } from './hindrance.js';
-import { sameLoads, UpkeepLoads } from './loads.js';
+import { sameGain, sameLoads, UpkeepLoads } from './loads.js';
+import { placementOf } from './placement.js';
 import { type Proposal, UpkeepRecords } from './records.js';
 
 const BY = 'upkeep';
@@ -48,6 +49,8 @@ interface Compared {
 export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loop: ControlLoop;
   private memory: UpkeepMemory = NO_UPKEEP_MEMORY;
+  /** Of which the memory is; null: it remembers nothing. */
+  private placement: string | null = null;
   private compared: Compared | null = null;
   private drifts: readonly NfDrift[] = [];
   private comparedMs: number | null = null;
@@ -134,7 +137,8 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     const again = 1000 * policy.look_s;
     // What is under way decides first what runs; afterwards the view tells.
     if (this.hindrance.isChanging) return { again };
-    await this.withdraw(run, plan);
+    const placement = placementOf(plan);
+    await this.withdraw(run, placement);
     const compared = await run.step(this.compare(plan, again));
     if (!compared) return { again };
     const found = withBounds(compared, this.bounds);
@@ -147,11 +151,12 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     return { again: Math.min(again, due) };
   }
 
-  /** An advice is for what ran when it was made. */
-  private async withdraw({ step }: LoopRun, { id }: Plan): Promise<void> {
+  /** An advice is for the placement that ran when it was made, and so is the time for which another has been better. */
+  private async withdraw({ step }: LoopRun, placement: string): Promise<void> {
     const { proposal } = this.records.advice;
-    if (proposal && proposal.base !== id) await step(this.records.propose(null));
-    if (this.compared && this.compared.found.base !== id) this.memory = NO_UPKEEP_MEMORY;
+    if (proposal && proposal.placement !== placement) await step(this.records.propose(null));
+    if (this.placement !== placement) this.memory = NO_UPKEEP_MEMORY;
+    this.placement = placement;
   }
 
   /** Null: too little is measured. Nothing is searched where nothing has changed since the last search. */
@@ -179,34 +184,43 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async follow(run: LoopRun, plan: Plan, found: PlacementComparison, decision: UpkeepDecision): Promise<void> {
     const { policy, advice } = this.records;
-    const isSilent = policy.mode === 'never' || this.records.dismissedUntilMs !== null;
-    if (decision.verdict === 'keep' || isSilent || !found.better) {
+    const isDismissed = this.records.dismissedUntilMs !== null;
+    const silence =
+      policy.mode === 'never' ? 'the policy is to tell drift only' : isDismissed ? 'it was dismissed' : null;
+    if (decision.verdict === 'keep' || silence !== null || !found.better) {
+      if (decision.verdict === 'advise') this.why = `${decision.why}. Not advised: ${silence}.`;
       await run.step(this.records.propose(null));
       return;
     }
     const { proposal } = advice;
-    const isTold = proposal !== null && JSON.stringify(proposal.moves) === JSON.stringify(found.better.moves);
-    if (!isTold && !(await this.propose(run, plan, found, decision))) return;
+    const isKnown = proposal !== null && JSON.stringify(proposal.moves) === JSON.stringify(found.better.moves);
+    const isOfNow = isKnown && !this.records.isOld && sameGain(proposal.gain, decision.gain!);
+    if (!isOfNow && !(await this.propose(run, plan, found, decision, isKnown))) return;
     if (policy.mode === 'auto') await this.applyBySelf(run, plan);
   }
 
-  /** Whether there is a plan that can be shown. */
+  /** Whether there is a plan that can be shown. `isKnown`: the same moves were advised before, with other figures. */
   private async propose(
     { step, decide }: LoopRun,
     base: Plan,
     { better }: PlacementComparison,
     { gain, why }: UpkeepDecision,
+    isKnown: boolean,
   ): Promise<boolean> {
     const { moves, moved, states_moved, states_lost } = better!;
     const request = PlanRequest.parse({ move: moves });
     const plan = await step(this.plans.make(request, base, this.view.comingDrivers));
-    if (!plan.feasible) return false;
+    if (!plan.feasible) {
+      await step(this.records.propose(null));
+      return false;
+    }
     const ids = moved.map(({ instance }) => instance);
     const ofMoved = new Set(ids);
     const nodes = base.graph.nodes.filter(({ id }) => ofMoved.has(id));
     const proposal: Proposal = {
-      base: base.id,
+      placement: placementOf(base),
       plan_id: plan.id,
+      advised_ms: plan.created_ms,
       moves: [...moves],
       chains: [...new Set(nodes.map(({ chain_id }) => chain_id))],
       gain: gain!,
@@ -219,6 +233,10 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
       },
       why,
     };
+    if (isKnown) {
+      await step(this.records.propose(proposal));
+      return true;
+    }
     await step(
       this.records.propose(proposal, {
         type: 'upkeep.advised',
@@ -273,6 +291,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     this.memory = NO_UPKEEP_MEMORY;
     this.compared = null;
     this.comparedMs = null;
+    this.drifts = [];
     this.why = why;
   }
 }

@@ -1,11 +1,14 @@
-import type { Operation, Plan } from '@orrery/contract';
+import { type Operation, type Plan, UpkeepPolicyRequest } from '@orrery/contract';
 import { decideUpkeep, NO_UPKEEP_MEMORY } from '@orrery/planner';
 import { expect, it, vi } from 'vitest';
 import { conflict } from '../../platform/problem.js';
 import type { Deployer } from '../../ports/deployer.js';
+import type { ElementManagers } from '../../ports/element-managers.js';
+import type { Lease, LeaseBook } from '../../ports/lease-book.js';
+import type { ScenarioView } from '../../ports/scenario-view.js';
 import { Applier } from './applier.js';
 import { withBounds } from './bounds.js';
-import { isWithin } from './hindrance.js';
+import { Hindrance, isWithin } from './hindrance.js';
 import { sameGain, sameLoads } from './loads.js';
 import { placementOf } from './placement.js';
 import type { StoredAdvice, UpkeepRecords } from './records.js';
@@ -137,6 +140,31 @@ it('what would break the bound of a service request is no better, and what keeps
   expect(verdict([], [])).toMatchObject({ verdict: 'advise', gain: { objectives: 0 } });
   expect(verdict([], ['pool/sr-1'])).toMatchObject({ verdict: 'keep', why: expect.stringContaining('pool/sr-1') });
   expect(verdict(['pool/sr-1'], [])).toMatchObject({ verdict: 'advise', gain: { objectives: 1 } });
+});
+
+it('nothing moves by itself while a chain is changed, or leaves an accelerator behind that is lent to it', () => {
+  const why = (lease: Partial<Lease> | null, accelerated: boolean | null = null) => {
+    const all = lease ? [lease as Lease] : [];
+    const of = ({ claim, resources }: Pick<Lease, 'claim'> & { readonly resources: readonly string[] }) =>
+      all.find((it) => it.claim === claim && resources.some((each) => it.resource.startsWith(`${each}/`))) ?? null;
+    const hindrance = new Hindrance(
+      { underWay: () => [] } as unknown as Deployer,
+      { servers: [], boards: [], lost_servers: [] },
+      { all: () => all, conflictOf: of } as unknown as LeaseBook,
+      { running: null } as ScenarioView,
+      { state: () => (accelerated === null ? null : { accelerated }) } as unknown as ElementManagers,
+    );
+    const plan = { graph: { nodes: [], edges: [] } } as unknown as Plan;
+    return hindrance.of(plan, PROPOSAL.disruption.moved, UpkeepPolicyRequest.parse({}), 0);
+  };
+  expect(why(null)).toBeNull();
+  expect(why({ claim: 'change', resource: 'chain/a', purpose: 'scaling', holder: 'sc-1' })).toMatch('scaling sc-1');
+  const lent = { claim: 'lend', resource: 'accelerator/server-1/instructions' } as const;
+  expect(why(lent, true)).toMatch('a.fw.0 uses an accelerator');
+  expect(why(lent, false)).toBeNull();
+  expect(why(lent)).toBeNull();
+  expect(why({ ...lent, resource: 'accelerator/server-2/instructions' }, true)).toBeNull();
+  expect(why(null, true)).toBeNull();
 });
 
 it('quiet hours go over midnight, and a mean that differs by a little is the same', () => {

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Plan, UpkeepPolicyRequest } from '@orrery/contract';
+import type { Moved } from '@orrery/planner';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
+import { ELEMENT_MANAGERS, type ElementManagers } from '../../ports/element-managers.js';
 import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
-import { LEASES, type LeaseBook } from '../../ports/lease-book.js';
+import { acceleratorResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
 import { SCENARIO_VIEW, type ScenarioView } from '../../ports/scenario-view.js';
 
 /** What has precedence over upkeep. */
@@ -13,6 +15,7 @@ export class Hindrance {
     @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
     @Inject(LEASES) private readonly leases: LeaseBook,
     @Inject(SCENARIO_VIEW) private readonly scenarios: ScenarioView,
+    @Inject(ELEMENT_MANAGERS) private readonly managers: ElementManagers,
   ) {}
 
   /** Whether an operation is about to change what runs. */
@@ -20,8 +23,8 @@ export class Hindrance {
     return this.deployer.underWay().some(({ set_aside }) => set_aside === null);
   }
 
-  /** Why nothing is applied by itself now, as a sentence; null: it may be. */
-  of(plan: Plan, { quiet_hours }: UpkeepPolicyRequest, hour: number): string | null {
+  /** Why instances of the plan are not moved by themselves now, as a sentence; null: they may be. */
+  of(plan: Plan, moved: readonly Moved[], { quiet_hours }: UpkeepPolicyRequest, hour: number): string | null {
     if (this.isChanging) return 'An operation is under way.';
     const { servers, boards, lost_servers } = this.exclusions;
     const [lost] = lost_servers;
@@ -32,9 +35,17 @@ export class Hindrance {
       return 'An NF is being split in steps.';
     const lease = this.leases.all().find(({ claim }) => claim === 'change');
     if (lease) return `The ${lease.purpose} ${lease.holder} is under way.`;
+    const lent = moved.find((each) => this.isLent(each));
+    if (lent) return `${lent.instance} uses an accelerator that is lent to it.`;
     const { running } = this.scenarios;
     if (running !== null) return `The scenario ${running} runs.`;
     return quiet_hours && isWithin(quiet_hours, hour) ? 'It is within the quiet hours.' : null;
+  }
+
+  /** Whether it would leave behind what a lending group gave it for a time. */
+  private isLent({ instance, from }: Moved): boolean {
+    if (!this.managers.state(instance)?.accelerated) return false;
+    return this.leases.conflictOf({ claim: 'lend', holder: '', resources: [acceleratorResource(from)] }) !== null;
   }
 }
 

@@ -4,6 +4,7 @@ import {
   decideUpkeep,
   driftsOf,
   type MeasuredLoad,
+  type Moved,
   type NfDrift,
   NO_UPKEEP_MEMORY,
   type UpkeepDecision,
@@ -196,7 +197,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     const isKnown = proposal !== null && JSON.stringify(proposal.moves) === JSON.stringify(found.better.moves);
     const isOfNow = isKnown && !this.records.isOld && sameGain(proposal.gain, decision.gain!);
     if (!isOfNow && !(await this.propose(run, plan, found, decision, isKnown))) return;
-    if (policy.mode === 'auto') await this.applyBySelf(run, plan);
+    if (policy.mode === 'auto') await this.applyBySelf(run, plan, found.better.moved);
   }
 
   /** Whether there is a plan that can be shown. `isKnown`: the same moves were advised before, with other figures. */
@@ -249,7 +250,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     return true;
   }
 
-  private async applyBySelf({ step, decide }: LoopRun, plan: Plan): Promise<void> {
+  private async applyBySelf({ step, decide }: LoopRun, plan: Plan, moved: readonly Moved[]): Promise<void> {
     const nowMs = performance.now();
     const { policy } = this.records;
     this.changesMs = this.changesMs.filter((atMs) => nowMs - atMs < WINDOW_MS);
@@ -258,7 +259,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
       ? `${this.changesMs.length} changes within an hour are the limit.`
       : nowMs < this.notBeforeMs
         ? 'The last try was refused a short time ago.'
-        : this.hindrance.of(plan, policy, new Date().getUTCHours());
+        : this.hindrance.of(plan, moved, policy, new Date().getUTCHours());
     if (held !== null) {
       this.why = `${this.why}. Not applied yet: ${held}`;
       if (held !== this.toldHindrance) decide({ subject: BY, what: 'Hold back', why: held, inputs: {} });

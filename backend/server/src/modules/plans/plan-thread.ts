@@ -29,14 +29,15 @@ export type PlanJobResult =
 /** Results of parts of a plan that are remembered, some kB each. */
 const MOST_REMEMBERED = 5000;
 const memo = new Memo(MOST_REMEMBERED);
-const kept = new KeptValues();
+/** Of plans and of comparisons, which plans overtake. */
+const kept = { plans: new KeptValues(), comparisons: new KeptValues() };
 
 serveJobs(({ input, search_steps, late_ms, limit_ms, compare }: PlanJob): PlanJobResult => {
   const started = performance.now();
   const after = (ms: number) => () => performance.now() - started > ms;
   const budget = { steps: search_steps, late: after(late_ms), expired: after(limit_ms) };
   try {
-    const planned = { ...receivedInput(input, kept), budget, memo };
+    const planned = { ...receivedInput(input, compare ? kept.comparisons : kept.plans), budget, memo };
     return compare ? { comparison: compared(planned, compare) } : { plan: JSON.stringify(makePlan(planned)) };
   } catch (error) {
     if (error instanceof NotKept) return { failed: 'not-kept' };

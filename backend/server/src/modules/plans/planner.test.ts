@@ -88,6 +88,24 @@ it('does not delay timers while it makes a plan of 192 instances', async () => {
   expect(delay.max / 1e6).toBeLessThan(elapsed_ms / 2);
 });
 
+it('makes plans before comparisons that wait, and both see what they are for', async () => {
+  const { plan: base } = await planner.plan(input(2));
+  const limits = { loads: [], max_moved: 8, held: [] };
+  const order: string[] = [];
+  const told = (name: string) => (answer: unknown) => {
+    order.push(name);
+    return answer;
+  };
+  const [, comparison, plan] = await Promise.all([
+    planner.plan(input(16)).then(told('first')),
+    planner.compare({ ...input(2), base, chains: base.chains }, limits).then(told('comparison')),
+    planner.plan({ ...input(3), base }).then(told('second')),
+  ]);
+  expect(order).toEqual(['first', 'second', 'comparison']);
+  expect(comparison).toMatchObject({ base: base.id, better: null });
+  expect(plan).toMatchObject({ plan: { feasible: true, base_plan: base.id } });
+});
+
 it('names the field that makes planning impossible', async () => {
   const { chains: drawn, ...rest } = input(1);
 

@@ -3,7 +3,7 @@ import { MOST_TIME_LIMIT_S, type Plan } from '@orrery/contract';
 import { LOG, type Log } from '../../platform/log.js';
 import { invalid, ProblemError, unavailable } from '../../platform/problem.js';
 import { SharedValues } from '../../platform/worker-thread/shared-values.js';
-import { ThreadFailure, WorkerThread } from '../../platform/worker-thread/worker-thread.js';
+import { ThreadFailure, type Urgency, WorkerThread } from '../../platform/worker-thread/worker-thread.js';
 import type { CompareLimits, PlacementComparison } from '../../ports/plan-store.js';
 import { type Planned, sentInput } from './plan-job.js';
 import type { PlanJob, PlanJobResult } from './plan-thread.js';
@@ -15,6 +15,8 @@ const SEARCH_STEPS = 2000;
 const LATE_MS = 1000;
 /** Where the request names no limit: some times what the largest plans need. */
 const TIME_LIMIT_S = 10;
+/** A plan waits for a comparison under way, at most so long. */
+const COMPARE_LIMIT_S = 2;
 /** After this time the planner counts as hung: beyond every time limit. */
 const HARD_LIMIT_MS = 20_000;
 const MOST_WAITING = 32;
@@ -26,7 +28,7 @@ export interface MadePlan {
   readonly text: string;
 }
 
-/** Makes plans in a thread, to keep the event loop free. */
+/** Makes plans in a thread, to keep the event loop free. Comparisons wait for all plans. */
 @Injectable()
 export class Planner implements OnApplicationShutdown {
   private readonly thread = new WorkerThread<PlanJob, PlanJobResult>({
@@ -36,7 +38,11 @@ export class Planner implements OnApplicationShutdown {
     memory_mb: MEMORY_MB,
   });
 
-  private readonly shared = new SharedValues();
+  /** Of each urgency: among themselves, jobs keep their order. */
+  private readonly shared: Readonly<Record<Urgency, SharedValues>> = {
+    urgent: new SharedValues(),
+    normal: new SharedValues(),
+  };
 
   constructor(@Inject(LOG) private readonly log: Log) {}
 
@@ -45,29 +51,38 @@ export class Planner implements OnApplicationShutdown {
    * free, 500 if it fails.
    */
   async plan(input: Planned, time_limit_s = TIME_LIMIT_S): Promise<MadePlan> {
-    const answer = await this.answerTo(input, time_limit_s);
+    const answer = await this.answerTo(input, time_limit_s, 'urgent');
     if ('plan' in answer) return { plan: JSON.parse(answer.plan) as Plan, text: answer.plan };
     return refused(answer, time_limit_s);
   }
 
-  /** Throws as `plan`. */
+  /** Throws as `plan`, 503 where the time does not suffice. */
   async compare(input: Planned, compare: CompareLimits): Promise<PlacementComparison> {
-    const answer = await this.answerTo(input, TIME_LIMIT_S, compare);
-    return 'comparison' in answer ? answer.comparison : refused(answer, TIME_LIMIT_S);
+    const answer = await this.answerTo(input, COMPARE_LIMIT_S, 'normal', compare);
+    if ('comparison' in answer) return answer.comparison;
+    if ('failed' in answer && answer.failed === 'out-of-time')
+      throw unavailable(`${COMPARE_LIMIT_S} s did not suffice to compare what runs with other placements.`);
+    return refused(answer, COMPARE_LIMIT_S);
   }
 
   /** A thread that was started anew is told everything again. */
-  private async answerTo(input: Planned, time_limit_s: number, compare?: CompareLimits): Promise<PlanJobResult> {
+  private async answerTo(
+    input: Planned,
+    time_limit_s: number,
+    urgency: Urgency,
+    compare?: CompareLimits,
+  ): Promise<PlanJobResult> {
     const limit_ms = 1000 * time_limit_s;
     const late_ms = Math.min(LATE_MS, limit_ms / 2);
+    const shared = this.shared[urgency];
     const run = () => {
       const limits = { search_steps: SEARCH_STEPS, late_ms, limit_ms };
-      const job = { input: sentInput(input, this.shared), ...limits, ...(compare ? { compare } : {}) };
-      return this.thread.run(job, HARD_LIMIT_MS).catch((error) => this.refuse(error, input.id));
+      const job = { input: sentInput(input, shared), ...limits, ...(compare ? { compare } : {}) };
+      return this.thread.run(job, HARD_LIMIT_MS, urgency).catch((error) => this.refuse(error, input.id));
     };
     const answer = await run();
     if (!('failed' in answer) || answer.failed !== 'not-kept') return answer;
-    this.shared.forget();
+    shared.forget();
     return run();
   }
 

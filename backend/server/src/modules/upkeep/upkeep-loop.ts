@@ -160,7 +160,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     this.placement = placement;
   }
 
-  /** Null: too little is measured. Nothing is searched where nothing has changed since the last search. */
+  /** Null: too little is measured, or the planner has no time. Nothing is searched where nothing has changed since the last search. */
   private async compare(plan: Plan, lookMs: number): Promise<PlacementComparison | null> {
     const { infrastructure, revision } = this.infrastructure.current;
     const loads = await this.loads.measuredBefore(plan, 2 * lookMs, Date.now());
@@ -178,7 +178,12 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     this.comparedMs = Date.now();
     if (known?.of === of && known.catalogue === catalogue && sameLoads(known.loads, loads)) return known.found;
     const held = this.records.advice.proposal?.moves ?? known?.found.better?.moves ?? [];
-    const found = await this.plans.compare({ loads, max_moved, held }, plan, this.view.comingDrivers);
+    const limits = { loads, max_moved, held };
+    const found = await this.plans.compare(limits, plan, this.view.comingDrivers).catch(notCompared);
+    if (typeof found === 'string') {
+      this.forget(found);
+      return null;
+    }
     this.compared = { of, catalogue, loads, found };
     return found;
   }
@@ -295,4 +300,10 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     this.drifts = [];
     this.why = why;
   }
+}
+
+/** Why there is no comparison for now. */
+function notCompared(error: unknown): string {
+  if (error instanceof ProblemError && error.status === 503) return error.message;
+  throw error;
 }

@@ -4,6 +4,7 @@ import {
   type LearnAnswer,
   type LearnRequest,
   type MeasuredProfile,
+  type NfDescriptor,
   nfInstances,
   type PlannedChain,
   sampleKey,
@@ -12,6 +13,7 @@ import { costFactor, learntFrom, timesFactor } from '@orrery/planner';
 import { conflict } from '../../platform/problem.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS } from '../../ports/descriptor-catalogue.js';
+import { ELEMENT_MANAGERS, type ElementManagers } from '../../ports/element-managers.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { NfDescriptorsService } from './nf-descriptors.service.js';
@@ -21,6 +23,8 @@ const WINDOW_MS = 300_000;
 /** Below, the work of the engine itself outweighs that of the NF. */
 const LEAST_PPS = 500;
 const LEAST_SHARE = 0.01;
+/** After it was switched to software, figures of an NF are of software alone. */
+const SETTLED_MS = 2000;
 /** Many times what a median needs. */
 const MOST_SAMPLES = 10_000;
 
@@ -38,6 +42,7 @@ export class Learner {
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(ELEMENT_MANAGERS) private readonly managers: ElementManagers,
   ) {}
 
   /** Throws 404, and without a dry run 409 where too little is measured. */
@@ -60,7 +65,7 @@ export class Learner {
       .flatMap((instance) => this.samplesOf(instance, driver, chains.get(instance.chain_id), nowMs - WINDOW_MS))
       .slice(-MOST_SAMPLES);
     const found = learntFrom(samples.map(({ factor }) => factor));
-    if (!found) return { measured: null, refusal: 'No instance of it carried enough packets lately to be measured.' };
+    if (!found) return { measured: null, refusal: 'No instance of it carried enough packets in software lately.' };
     const { factor, spread, refusal } = found;
     const servers = [...new Set(samples.map(({ server }) => server))].sort();
     const profile: MeasuredProfile = {
@@ -84,19 +89,28 @@ export class Learner {
     sinceMs: number,
   ): Measured[] {
     const { ghz } = this.serverOf(server) ?? {};
-    if (!chain || ghz === undefined) return [];
+    const declared = this.catalogue.declaredBy(nf);
+    const softwareMs = this.inSoftwareSince(id, declared);
+    if (!chain || ghz === undefined || softwareMs === null) return [];
     const points = (metric: 'cpu' | 'pps' | 'bps') =>
       new Map(this.telemetry.series([sampleKey('instance', id, metric)], sinceMs).flatMap((series) => series.points));
     const [cpu, pps, bps] = [points('cpu'), points('pps'), points('bps')];
-    const declared = this.catalogue.declaredBy(nf);
     return [...cpu].flatMap(([t_ms, share]): Measured[] => {
       const [packets, bits] = [pps.get(t_ms) ?? 0, bps.get(t_ms) ?? 0];
-      if (packets < LEAST_PPS || share < LEAST_SHARE) return [];
+      if (t_ms <= softwareMs || packets < LEAST_PPS || share < LEAST_SHARE) return [];
       const packet_bytes = bits / packets / 8;
       const cycles = (share * ghz * 1e9) / packets;
       const factor = costFactor(declared, driver, chain.definition, node_id, { cycles, packet_bytes });
       return [{ factor, packet_bytes, server }];
     });
+  }
+
+  /** Since when its samples are of software, by the clock of its agent; null: it is accelerated, or may be. */
+  private inSoftwareSince(instanceId: string, { acceleration }: NfDescriptor): number | null {
+    if (!acceleration) return 0;
+    const state = this.managers.state(instanceId);
+    if (!state || state.accelerated) return null;
+    return state.switched_ms === null ? 0 : state.switched_ms + SETTLED_MS;
   }
 
   private serverOf(id: string) {

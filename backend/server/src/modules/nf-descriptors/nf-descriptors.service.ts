@@ -169,6 +169,7 @@ export class NfDescriptorsService implements DescriptorCatalogue, OnModuleInit {
       if (deployed.length > 0) throw inUse(id, `${deployed.join(', ')} runs it`);
       if (drafted.length > 0) throw inUse(id, `${drafted.join(', ')} has it`);
       batch.remove(this.written, id, ifMatch);
+      batch.remove(this.learnt, id);
       this.tell(batch, descriptor, 'deleted', by);
     });
   }

@@ -100,6 +100,7 @@ export const RequestedChange = z.strictObject({
     .max(256)
     .optional()
     .describe('running instances that are to stand on these servers; those that do not run any more are ignored'),
+  max_moved: z.int().min(0).max(256).optional().describe('instances that may change places; absent: any number'),
   when_short: z
     .enum(['refuse', 'leave-out'])
     .optional()

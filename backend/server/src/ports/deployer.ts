@@ -12,6 +12,7 @@ export type PlanChange = Partial<
     | 'remove'
     | 'chains'
     | 'move'
+    | 'max_moved'
     | 'when_short'
   >
 >;

@@ -82,6 +82,18 @@ describe('a look-ahead', () => {
     expect(make).toHaveBeenCalledTimes(3);
   });
 
+  it('that moves more than the request allows is refused', async () => {
+    const graph = (end: string) => ({
+      nodes: ['a.fw', 'a.ids'].map((pgraph_node) => ({ kind: 'nf', id: `${pgraph_node}.0${end}`, pgraph_node })),
+    });
+    const base = { ...BASE, graph: graph('') } as unknown as Plan;
+    make.mockImplementation(async ({ id }) => ({ plan: { id, feasible: true, graph: graph('-2') }, text: '{}' }));
+    const moving = (max_moved: number) => plans.make(PlanRequest.parse({ max_moved }), base);
+    await expect(moving(1)).rejects.toMatchObject({ status: 422, errors: [{ pointer: '/max_moved' }] });
+    expect(kept).toEqual([]);
+    expect(await moving(2)).toMatchObject({ feasible: true });
+  });
+
   it('that chose a slot is also used for a request for that slot', async () => {
     const nf = { chain_id: 'p-1', node_id: 'ids' };
     const slot = { board: 'board-1', slot: 0 };

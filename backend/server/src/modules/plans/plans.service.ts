@@ -25,6 +25,7 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import type { CompareLimits, PlacementComparison, PlanStore } from '../../ports/plan-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { tooManyMoves } from './asked-moves.js';
 import { scaled, splitsOf, unfitSplits, unknownSplits } from './asked-splits.js';
 import type { Planned } from './plan-job.js';
 import { plannedDrivers } from './planned-drivers.js';
@@ -123,7 +124,7 @@ export class PlansService implements PlanStore {
     const digest = digestOf(input);
     const known = [...this.looked.values()].find(({ digests }) => digests.includes(digest));
     const made = known ?? (await this.plan(input, request.time_limit_s));
-    const unfit = unfitSplits(request, made.plan);
+    const unfit = [...unfitSplits(request, made.plan), ...tooManyMoves(request, base, made.plan)];
     if (unfit.length > 0) throw invalid(unfit);
     if (known || !remember) return made;
     const { id } = made.plan;

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Operation } from '@orrery/contract';
-import { movedBy } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
 import { median } from '../../platform/median.js';
 import { Mutex } from '../../platform/mutex.js';
@@ -92,14 +91,12 @@ export class Applier {
   }
 
   private async request({ moves, disruption, placement }: Proposal, id: string, by: string): Promise<Operation> {
-    const most = disruption.moved.length;
+    const request = { move: moves, max_moved: disruption.moved.length };
     try {
-      return await this.deployer.change({ move: moves }, { id, kind: 'reconfigure', by }, (plan) => {
-        const before = this.view.comingPlan;
-        if (before === null || placementOf(before) !== placement)
-          return 'Something else was deployed since it was advised.';
-        const { length } = movedBy(before, plan);
-        return length > most ? `It would move ${length} instances by now, not ${most}.` : null;
+      return await this.deployer.change(request, { id, kind: 'reconfigure', by }, () => {
+        const now = this.view.comingPlan;
+        const isSame = now !== null && placementOf(now) === placement;
+        return isSame ? null : 'Something else was deployed since it was advised.';
       });
     } catch (error) {
       // Of other errors it is not known whether it was accepted: the loop asks again by the same id.

@@ -13,13 +13,28 @@ export interface LinkStates {
   onChange(listener: () => void): void;
 }
 
+type Emulated = ReadonlyMap<string, Pick<LinkSample, 'up'>>;
+type Observed = (id: string) => Pick<ObservedSwitch, 'ports'> | null;
+
+/** Who can tell whether a link is up: the twin, and the switches at its ends. */
+export function reportersOf({ a, b }: Pick<Link, 'a' | 'b'>): string[] {
+  return ['twin', ...[a, b].map(({ node, port }) => `${node} ${port}`)];
+}
+
+/** Whether the link is up, by each of `reportersOf` that tells anything. */
+export function reportsOf(
+  { id, a, b }: Pick<Link, 'id' | 'a' | 'b'>,
+  emulated: Emulated,
+  observedSwitch: Observed,
+): ReadonlyMap<string, boolean> {
+  const upAt = ({ node, port }: Link['a']) =>
+    observedSwitch(node)?.ports.find(({ name, number }) => name === port && number !== null)?.up;
+  const told = [emulated.get(id)?.up, upAt(a), upAt(b)];
+  const reporters = reportersOf({ a, b });
+  return new Map(told.flatMap((up, i) => (up === undefined ? [] : [[reporters[i]!, up] as const])));
+}
+
 /** The links that the twin, or a switch at one of their ends, reports as down. */
-export function downLinks(
-  { links }: Pick<Infrastructure, 'links'>,
-  emulated: ReadonlyMap<string, Pick<LinkSample, 'up'>>,
-  observedSwitch: (id: string) => Pick<ObservedSwitch, 'ports'> | null,
-): Link[] {
-  const isDownAt = ({ node, port }: Link['a']) =>
-    observedSwitch(node)?.ports.some(({ name, number, up }) => name === port && number !== null && !up) ?? false;
-  return links.filter(({ id, a, b }) => emulated.get(id)?.up === false || isDownAt(a) || isDownAt(b));
+export function downLinks({ links }: Pick<Infrastructure, 'links'>, emulated: Emulated, observed: Observed): Link[] {
+  return links.filter((link) => [...reportsOf(link, emulated, observed).values()].includes(false));
 }

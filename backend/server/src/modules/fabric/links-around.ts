@@ -2,16 +2,24 @@ import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import type { Infrastructure, LinkSample } from '@orrery/contract';
 import { avoiding } from '@orrery/planner';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
-import { downLinks, type LinkStates } from '../../ports/link-states.js';
+import { type LinkStates, reportersOf, reportsOf } from '../../ports/link-states.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 
-/** A link is used again when it has been up for so long. */
+/** A link is used again when it has been told to be up for so long. */
 const STABLE_MS = 5000;
 /** No link is newly told to be up or down by what the twin said longer ago. */
 const SILENT_MS = 5000;
 
-/** Links between switches that are down, or have not been up for long, by a monotonic clock. */
+/** Why packets go around a link. */
+interface Trouble {
+  /** Who told that it is down: silence of them does not mean that it is up. */
+  readonly by: readonly string[];
+  /** Since when all of them have told that it is up again; null: they do not. */
+  readonly upSinceMs: number | null;
+}
+
+/** Links between switches that are down, or have not been told to be up for long, by a monotonic clock. */
 @Injectable()
 export class LinksAround implements LinkStates, OnApplicationBootstrap {
   private readonly listeners: (() => void)[] = [];
@@ -19,8 +27,7 @@ export class LinksAround implements LinkStates, OnApplicationBootstrap {
     links: new Map(),
     atMs: Number.NEGATIVE_INFINITY,
   };
-  /** When each was last down. */
-  private downMs = new Map<string, number>();
+  private troubles: ReadonlyMap<string, Trouble> = new Map();
   private known: { of: Infrastructure; avoided: ReadonlySet<string>; routed: Infrastructure } | null = null;
 
   constructor(
@@ -33,13 +40,13 @@ export class LinksAround implements LinkStates, OnApplicationBootstrap {
     this.telemetry.onSamples((_, links) => {
       const atMs = performance.now();
       if (links.length > 0) this.samples = { links: new Map(links.map((link) => [link.link_id, link])), atMs };
-      if (links.length > 0 || this.downMs.size > 0) this.look(atMs);
+      if (links.length > 0 || this.troubles.size > 0) this.look(atMs);
     });
     this.fleet.onChange(() => this.look(performance.now()));
   }
 
   get avoided(): ReadonlySet<string> {
-    return new Set(this.downMs.keys());
+    return new Set(this.troubles.keys());
   }
 
   get routed(): Infrastructure {
@@ -59,19 +66,35 @@ export class LinksAround implements LinkStates, OnApplicationBootstrap {
     const { infrastructure } = this.infrastructure.current;
     const switches = new Set(infrastructure.switches.map(({ id }) => id));
     const links = infrastructure.links.filter(({ a, b }) => switches.has(a.node) && switches.has(b.node));
-    if (links.length === 0 && this.downMs.size === 0) return;
+    if (links.length === 0 && this.troubles.size === 0) return;
     const emulated = nowMs - this.samples.atMs < SILENT_MS ? this.samples.links : new Map<string, LinkSample>();
     const observed = (id: string) => (this.fleet.isConnected(id) ? this.fleet.observedSwitch(id) : null);
-    const down = new Set(downLinks({ links }, emulated, observed).map(({ id }) => id));
-    const next = new Map<string, number>();
-    for (const { id } of links) {
-      const lastMs = down.has(id) ? nowMs : this.downMs.get(id);
-      if (lastMs !== undefined && nowMs - lastMs < STABLE_MS) next.set(id, lastMs);
+    const next = new Map<string, Trouble>();
+    for (const link of links) {
+      const by = this.troubles.get(link.id)?.by.filter((who) => reportersOf(link).includes(who)) ?? [];
+      const upSinceMs = this.troubles.get(link.id)?.upSinceMs ?? null;
+      const toldMs = by.includes('twin') ? this.samples.atMs : nowMs;
+      const trouble = troubleAfter({ by, upSinceMs }, reportsOf(link, emulated, observed), toldMs);
+      if (trouble) next.set(link.id, trouble);
     }
     const before = this.avoided;
-    this.downMs = next;
+    this.troubles = next;
     if (!isSame(before, this.avoided)) for (const listener of this.listeners) listener();
   }
+}
+
+/** `toldMs`: when the last of the reports came. Null: packets may take the link. */
+function troubleAfter(
+  { by, upSinceMs }: Trouble,
+  reports: ReadonlyMap<string, boolean>,
+  toldMs: number,
+): Trouble | null {
+  const down = [...reports].flatMap(([who, isUp]) => (isUp ? [] : who));
+  if (down.length > 0) return { by: [...new Set([...by, ...down])], upSinceMs: null };
+  if (by.length === 0) return null;
+  if (!by.every((who) => reports.get(who))) return { by, upSinceMs: null };
+  const sinceMs = upSinceMs ?? toldMs;
+  return toldMs - sinceMs >= STABLE_MS ? null : { by, upSinceMs: sinceMs };
 }
 
 function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {

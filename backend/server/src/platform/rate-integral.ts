@@ -1,5 +1,5 @@
 /** How long rates are kept. */
-const KEEP_MS = 15_000;
+export const KEEP_MS = 15_000;
 /** A first rate, or one after a gap, stands for this time at most. */
 const LONGEST_INTERVAL_MS = 2000;
 

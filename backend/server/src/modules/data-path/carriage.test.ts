@@ -112,6 +112,20 @@ describe('while switches are silent and every packet arrives', () => {
   });
 });
 
+it('counts what replaced rules let in for as long as that matters, and then forgets them', () => {
+  const meter = new CarriageMeter(refusesOf);
+  const seconds = 100;
+  for (let i = 1; i <= seconds; i++) {
+    const rules = [{ id: `classify-${i}`, kind: 'classify', chain_id: 'c' }];
+    meter.follow({ ...plan, fabric: { generation: i, rules } } as unknown as Plan);
+    const counted = (metric: 'pps' | 'bps') => sample(sampleKey('rule', `leaf-1 classify-${i}`, metric), 1000);
+    meter.take([left(1000), counted('pps'), counted('bps')], 1000 * i);
+  }
+  const { chains } = meter as unknown as { readonly chains: ReadonlyMap<string, { packets: { size: number } }> };
+  expect(chains.get('c')!.packets.size).toBeLessThan(20);
+  expect(meter.entered('c', 1000 * (seconds - 5), 1000 * seconds)).toBeGreaterThanOrEqual(5000);
+});
+
 it('knows for how long packets have no longer left a chain', () => {
   const meter = new CarriageMeter(refusesOf);
   meter.follow(plan);

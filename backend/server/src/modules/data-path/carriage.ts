@@ -1,5 +1,5 @@
 import { type Plan, parseSampleKey, type Sample } from '@orrery/contract';
-import { RateIntegral } from '../../platform/rate-integral.js';
+import { KEEP_MS, RateIntegral } from '../../platform/rate-integral.js';
 import type { Carriage } from '../../ports/data-path.js';
 import { DropMeter, READ_MS } from './drop-meter.js';
 import { TOLERANCE } from './loss.js';
@@ -26,7 +26,7 @@ export class CarriageMeter {
     this.drops = new DropMeter(refusesOf);
   }
 
-  /** Counts of chains that are not in the plan are forgotten. */
+  /** Counts of chains that are not in the plan are forgotten, and so are those of rules that were replaced long ago. */
   follow(plan: Plan | null): void {
     if (plan === this.plan) return;
     this.plan = plan;
@@ -34,6 +34,7 @@ export class CarriageMeter {
     const rules = plan?.fabric.rules.filter(({ kind }) => kind === 'classify') ?? [];
     this.ruleChains = new Map(rules.flatMap(({ id, chain_id }) => (chain_id ? [[id, chain_id]] : [])));
     this.chains = new Map([...this.ruleChains.values()].map((id) => [id, this.chains.get(id) ?? newCounts()]));
+    for (const [id, { packets, bits }] of this.chains) for (const rates of [packets, bits]) this.dropOld(id, rates);
   }
 
   take(samples: readonly Sample[], nowMs: number): void {
@@ -85,6 +86,13 @@ export class CarriageMeter {
   /** Whether packets have left the chain within the last time. */
   delivers(chainId: string, nowMs: number, withinMs = SILENT_MS): boolean {
     return (this.chains.get(chainId)?.delivered.between(nowMs - withinMs, nowMs) ?? 0) > 0;
+  }
+
+  /** What a rule let in before is still part of what is offered. */
+  private dropOld(chainId: string, rates: Map<string, RateIntegral>): void {
+    const newestMs = Math.max(...[...rates.values()].map(({ untilMs }) => untilMs));
+    for (const [key, { untilMs }] of rates)
+      if (this.chainOf(key) !== chainId && untilMs < newestMs - KEEP_MS) rates.delete(key);
   }
 
   private chainOf(key: string): string | undefined {

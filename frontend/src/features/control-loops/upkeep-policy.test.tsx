@@ -12,7 +12,8 @@ vi.mock('../../shared/api/client.js', async (original) => ({
 }));
 const { call } = await import('../../shared/api/client.js');
 
-it('changes what was read, and leaves quiet hours as they are', async () => {
+function show() {
+  vi.mocked(call).mockClear();
   render(
     <MantineProvider env="test">
       <QueryClientProvider client={new QueryClient()}>
@@ -21,6 +22,10 @@ it('changes what was read, and leaves quiet hours as they are', async () => {
     </MantineProvider>,
   );
   expect(call).not.toHaveBeenCalled();
+}
+
+it('changes what was read, and leaves the rest as it is', async () => {
+  show();
   fireEvent.click(screen.getByText('Upkeep policy…'));
   fireEvent.change(await screen.findByLabelText(/Most changes an hour/), { target: { value: '5' } });
   fireEvent.click(screen.getByText('Save'));
@@ -28,4 +33,20 @@ it('changes what was read, and leaves quiet hours as they are', async () => {
   await waitFor(() =>
     expect(call).toHaveBeenCalledWith('putUpkeepPolicy', { body: { ...request, max_changes: 5 } }, { ifMatch: '"3"' }),
   );
+});
+
+it('sets and clears quiet hours, both of them', async () => {
+  show();
+  fireEvent.click(screen.getByText('Upkeep policy…'));
+  const type = async (label: RegExp, value: string) =>
+    fireEvent.change(await screen.findByLabelText(label), { target: { value } });
+  await type(/Quiet from/, '');
+  fireEvent.click(screen.getByText('Save'));
+  expect(await screen.findByText('must be given with the other hour')).toBeTruthy();
+  await type(/Quiet until/, '');
+  fireEvent.click(screen.getByText('Save'));
+  const { revision: _, ...request } = POLICY;
+  const body = { ...request, quiet_hours: null };
+  await waitFor(() => expect(call).toHaveBeenCalledWith('putUpkeepPolicy', { body }, { ifMatch: '"3"' }));
+  expect(vi.mocked(call).mock.calls.filter(([name]) => name === 'putUpkeepPolicy')).toHaveLength(1);
 });

@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import type { FormField } from '../../shared/form/field-model.js';
+import type { Values } from '../../shared/form/field-values.js';
 import { SchemaFields } from '../../shared/form/schema-fields.js';
 import { useSchemaForm } from '../../shared/form/use-schema-form.js';
 import { wordedFields } from '../../shared/form/worded-fields.js';
@@ -25,8 +26,30 @@ const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> 
   max_moved: { title: 'Most instances moved at once', description: '' },
   max_changes: { title: 'Most changes an hour', description: '' },
 };
-const FIELDS = wordedFields(UpkeepPolicyRequest.omit({ quiet_hours: true }), TEXTS);
+const quietHour = (key: string, title: string, description: string) => ({
+  key,
+  title,
+  description,
+  required: false,
+  nullable: true,
+});
+const FIELDS = [
+  ...wordedFields(UpkeepPolicyRequest.omit({ quiet_hours: true }), TEXTS),
+  ...wordedFields(UpkeepPolicyRequest.shape.quiet_hours.unwrap().unwrap(), {
+    from: quietHour('quiet_from', 'Quiet from (hour, UTC)', 'Nothing is applied by itself then. Empty: none.'),
+    to: quietHour('quiet_to', 'Quiet until (hour, UTC)', 'Without this hour; before the first: over midnight.'),
+  }),
+];
 const fieldsOf = () => FIELDS;
+
+function quietHoursOf({ quiet_from: from, quiet_to: to }: Values): UpkeepPolicyRequest['quiet_hours'] {
+  return typeof from === 'number' && typeof to === 'number' ? { from, to } : null;
+}
+
+function bothOrNone(values: Values): Record<string, string> {
+  const lacking = ['quiet_from', 'quiet_to'].filter((key) => typeof values[key] !== 'number');
+  return lacking.length === 1 ? { [`/${lacking[0]}`]: 'must be given with the other hour' } : {};
+}
 
 /** Opens the policy of upkeep. */
 export function UpkeepPolicyButton() {
@@ -51,13 +74,14 @@ export function UpkeepPolicyButton() {
 
 function PolicyDialog({ policy, onClose }: { readonly policy: UpkeepPolicy; readonly onClose: () => void }) {
   const queries = useQueryClient();
-  /** Quiet hours stay as they are. */
   const [{ revision, quiet_hours, ...initial }] = useState(policy);
   const form = useSchemaForm({
     fieldsOf,
-    initial,
+    initial: { ...initial, quiet_from: quiet_hours?.from ?? null, quiet_to: quiet_hours?.to ?? null },
+    check: bothOrNone,
     send: (values) => {
-      const body = { ...values, quiet_hours } as UpkeepPolicyRequest;
+      const { quiet_from: _from, quiet_to: _to, ...rest } = values;
+      const body = { ...rest, quiet_hours: quietHoursOf(values) } as UpkeepPolicyRequest;
       return call('putUpkeepPolicy', { body }, { ifMatch: `"${revision}"` });
     },
     onSent: () => {

@@ -11,8 +11,19 @@ const ADVICE: PlacementAdvice = {
   why: '31 % less traffic between servers',
   revision: 7,
   compared_ms: 1,
-  drift: [],
-  drift_omitted: 0,
+  drift: [
+    {
+      chain_id: 'web',
+      node_id: 'fw',
+      planned_bps: 1e9,
+      measured_bps: 3e9,
+      rate_error: 2,
+      planned_cycles: 0.5,
+      measured_cycles: 0.4,
+      cost_error: -0.2,
+    },
+  ],
+  drift_omitted: 3,
   gain: { cross_traffic_bps: 3.1e9, cross_traffic_percent: 31, cores: 0, overloaded_cores: 0, objectives: 0 },
   disruption: {
     moved: ['a', 'b'].map((nf) => ({ instance: `web.${nf}.0`, from: 'server-1', to: 'server-2' })),
@@ -62,6 +73,15 @@ it('tells what is saved and moved, and applies or dismisses the advice that was 
   await waitFor(() =>
     expect(call).toHaveBeenCalledWith('dismissPlacementAdvice', { body: { hours: 24 } }, { ifMatch: '"7"' }),
   );
+});
+
+it('shows what drifted, with units, and how much is not listed', async () => {
+  show(ADVICE, 'viewer');
+  fireEvent.click(await screen.findByText('What drifted'));
+  const row = (await screen.findByText('fw')).closest('tr')!;
+  const texts = [...row.querySelectorAll('td, th')].map((cell) => cell.textContent);
+  expect(texts.join(' | ')).toMatch(/1\.00.Gbit\/s \| 3\.00.Gbit\/s \| \+200.% \| 0\.5 \| 0\.4 \| −20.%/);
+  expect(screen.getByText('3 more NFs differ less.')).toBeTruthy();
 });
 
 it('a viewer cannot apply it, and a refusal is told', async () => {

@@ -12,6 +12,7 @@ import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { useFocusReturn } from '../../shared/ui/focus-return.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { notifyDone, notifyError } from '../../shared/ui/notify.js';
+import { DriftDialog } from './drift-dialog.js';
 
 /** A better placement, where one is advised or being applied. */
 export function BetterPlacement() {
@@ -66,7 +67,7 @@ function costText({ disruption }: PlacementAdvice): string {
 function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
   const queries = useQueryClient();
   const mayChange = useMay('operator');
-  const [isShown, setShown] = useState(false);
+  const [shown, setShown] = useState<'plan' | 'drift' | null>(null);
   const ifMatch = `"${advice.revision}"`;
   const onSettled = () => queries.invalidateQueries({ queryKey: ['placement-advice'] });
   const apply = useMutation({
@@ -83,8 +84,11 @@ function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
   });
   return (
     <Group gap="xs">
-      <Button variant="default" onClick={() => setShown(true)}>
+      <Button variant="default" onClick={() => setShown('plan')}>
         Show plan
+      </Button>
+      <Button variant="default" onClick={() => setShown('drift')}>
+        What drifted
       </Button>
       {mayChange && (
         <>
@@ -103,7 +107,8 @@ function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
           </Button>
         </>
       )}
-      {isShown && advice.plan_id !== null && <PlanDialog id={advice.plan_id} onClose={() => setShown(false)} />}
+      {shown === 'plan' && advice.plan_id !== null && <PlanDialog id={advice.plan_id} onClose={() => setShown(null)} />}
+      {shown === 'drift' && <DriftDialog advice={advice} onClose={() => setShown(null)} />}
     </Group>
   );
 }

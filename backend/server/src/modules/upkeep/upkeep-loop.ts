@@ -181,7 +181,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     const limits = { loads, max_moved, held };
     const found = await this.plans.compare(limits, plan, this.view.comingDrivers).catch(notCompared);
     if (typeof found === 'string') {
-      this.forget(found);
+      this.forget(found, this.drifts);
       return null;
     }
     this.compared = { of, catalogue, loads, found };
@@ -293,11 +293,11 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     this.notBeforeMs = nowMs + Math.min(WINDOW_MS, FIRST_RETRY_MS * 2 ** Math.min(this.failures++, 10));
   }
 
-  private forget(why: string): void {
+  private forget(why: string, drifts: readonly NfDrift[] = []): void {
     this.memory = NO_UPKEEP_MEMORY;
     this.compared = null;
     this.comparedMs = null;
-    this.drifts = [];
+    this.drifts = drifts;
     this.why = why;
   }
 }

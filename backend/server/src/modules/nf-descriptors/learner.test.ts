@@ -1,13 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import type { ElementState, NfDescriptor, Plan } from '@orrery/contract';
 import { beforeAll, expect, it } from 'vitest';
+import type { Config } from '../../platform/config.js';
+import type { Collections } from '../../platform/durable-collection/collections.js';
+import type { Log } from '../../platform/log.js';
+import type { Probes } from '../../platform/probes.js';
 import type { DeploymentView } from '../../ports/deployment-view.js';
 import type { ElementManagers } from '../../ports/element-managers.js';
+import type { EventLog } from '../../ports/event-log.js';
 import type { InfrastructureStore } from '../../ports/infrastructure-store.js';
 import type { Telemetry } from '../../ports/telemetry.js';
 import { loadCatalogue } from './catalogue.js';
 import { Learner } from './learner.js';
-import type { NfDescriptorsService } from './nf-descriptors.service.js';
+import { LEARNT_PROFILES } from './learnt.js';
+import { NfDescriptorsService } from './nf-descriptors.service.js';
+import { STORED_DESCRIPTORS } from './stored.js';
 
 const NFS = fileURLToPath(new URL('../../../../../agents/nfs', import.meta.url));
 const SAMPLES = 40;
@@ -47,4 +54,21 @@ it('of an NF that can be switched, only samples since it settled in software are
   expect(await taken('crypto-tunnel', { accelerated: false, switched_ms: LAST_MS - 10_000 })).toBe(8);
   expect(await taken('crypto-tunnel', null)).toBe(0);
   expect(await taken('monitor', null)).toBe(SAMPLES);
+});
+
+it('a legacy NF that is removed takes along what was learnt of it', async () => {
+  const descriptor = { ...descriptors.find(({ id }) => id === 'monitor')!, id: 'mine' };
+  const removed: string[] = [];
+  const batch = {
+    remove: ({ key }: { readonly key: string }, id: string) => void removed.push(`${key} ${id}`),
+    also: () => undefined,
+  };
+  const collections = {
+    open: ({ key }: { readonly key: string }) => ({ key, get: () => ({ descriptor }), onChange: () => undefined }),
+    commit: async (work: (given: typeof batch) => unknown) => work(batch),
+  } as unknown as Collections;
+  const service = new NfDescriptorsService({} as Config, {} as Log, {} as Probes, collections, {} as EventLog);
+  await service.remove('mine', null, 'ann');
+  const keys = [STORED_DESCRIPTORS, LEARNT_PROFILES].map(({ key }) => `${key} mine`);
+  expect(removed.toSorted()).toEqual(keys.toSorted());
 });

@@ -168,6 +168,29 @@ describe('service requests', () => {
     expect(table!.planned!.available - table!.planned!.entries).toBeLessThan(8);
   });
 
+  it('are decided on anew where something else took their entries meanwhile, and only those without room are refused', async () => {
+    await bringUp({ ...RACK, switches: RACK.switches.map((it) => ({ ...it, table_entries: 100 })) });
+    await server.api.call('pauseLoop', { params: { id: 'service-requests' } });
+    const requests = Array.from({ length: 60 }, (_, i) => asked(i + 1, { functions: ['monitor'], throughput_bps: 1 }));
+    const { accepted, results } = await server.api.call('createServiceRequests', { body: { requests } });
+    expect(accepted).toBeLessThan(60);
+    for (const port of [1001, 1002, 1003, 1004]) {
+      const { traffic_class, ...rest } = monitorChain(`other-${port}`);
+      const match = [{ attribute: 'port.dst', op: 'is' as const, value: port }];
+      const body = { ...rest, traffic_class: { ...traffic_class, match } };
+      const { id } = await server.api.call('createChain', { body });
+      await server.finished((await server.api.call('createDeployment', { body: { chain_id: id } })).id);
+    }
+    await server.api.call('resumeLoop', { params: { id: 'service-requests' } });
+    const last = await becomes(results[accepted - 1]!.id!, 'refused');
+    expect(last.why).toMatch(/^It could not be deployed\. leaf-1 has \d+ table entr/);
+    await becomes(results[0]!.id!, 'active');
+    const { items } = await server.api.call('listServiceRequests', { query: { limit: 1000 } });
+    const count = (state: string) => items.filter((it) => it.state === state).length;
+    expect(count('active') + count('refused')).toBe(accepted);
+    expect(count('refused')).toBeLessThan(accepted);
+  });
+
   it('are refused where other packets have the class, and name the field that is not valid', async () => {
     await bringUp();
     const { id } = await server.api.call('createChain', { body: monitorChain('other', 'client-2') });

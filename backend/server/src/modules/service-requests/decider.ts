@@ -10,7 +10,7 @@ import {
   type PoolInstance,
   type ServiceRequestSpec,
 } from '@orrery/contract';
-import { Admissions, ClassIndex, type Decision, edgesLeft } from '@orrery/planner';
+import { type Accepted, Admissions, ClassIndex, type Decision, edgesLeft } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
@@ -135,11 +135,12 @@ export class Decider {
   }
 
   /**
-   * Chooses the ways of requests anew; those that get none are broken. Those that have changed meanwhile are left as they
-   * are. Resolves with the number that found a way.
+   * Chooses the ways of requests anew; those that get none are broken, or refused. Those that have changed meanwhile are left
+   * as they are. Resolves with the number that have a way.
    */
   chooseAgain(
     again: readonly StoredRequest[],
+    without: 'broken' | 'refused',
     why: (it: StoredRequest) => string,
     signal: AbortSignal,
   ): Promise<number> {
@@ -147,29 +148,34 @@ export class Decider {
       call.without = new Set(again.map(({ id }) => id));
       const now = Date.now();
       const found: StoredRequest[] = [];
-      const broken: { readonly before: StoredRequest; readonly after: StoredRequest }[] = [];
+      const failed: { readonly before: StoredRequest; readonly after: StoredRequest }[] = [];
       const isAsItWas = (it: StoredRequest) => this.requests.find(it.id) === it;
       const befores = new Map(again.map((it) => [it.id, it]));
+      let same = 0;
       for (const before of again) {
         const decision = await call.admit(before, false);
+        if (decision.accepted && before.state === 'requested' && isSameWay(before, decision)) {
+          same++;
+          continue;
+        }
         if (decision.accepted) {
           found.push({ ...before, ...outcomeOf(decision), state: 'requested', operation_id: null, updated_ms: now });
           continue;
         }
-        if (before.state === 'broken' && sameLack(before.shortages, decision.shortages)) continue;
+        if (before.state === without && sameLack(before.shortages, decision.shortages)) continue;
         const detail = `${why(before)} ${decision.why}`;
-        const after = { ...before, ...outcomeOf(decision), state: 'broken' as const, why: detail, updated_ms: now };
-        broken.push({ before, after });
+        const after = { ...before, ...outcomeOf(decision), state: without, why: detail, updated_ms: now };
+        failed.push({ before, after });
       }
       return (batch) => {
         const chosen = found.filter(({ id }) => isAsItWas(befores.get(id)!));
-        const failed = broken.filter(({ before }) => isAsItWas(before));
+        const changed = failed.filter(({ before }) => isAsItWas(before));
         if (chosen.length > 0) call.bookIn(batch);
-        for (const request of [...chosen, ...failed.map(({ after }) => after)]) this.requests.putIn(batch, request);
+        for (const request of [...chosen, ...changed.map(({ after }) => after)]) this.requests.putIn(batch, request);
         this.requests.tellIn(batch, 'service-request.accepted', chosen);
-        const fresh = failed.filter(({ before }) => before.state !== 'broken').map(({ after }) => after);
-        this.requests.tellIn(batch, 'service-request.broken', fresh);
-        return chosen.length;
+        const fresh = changed.filter(({ before }) => before.state !== without).map(({ after }) => after);
+        this.requests.tellIn(batch, `service-request.${without}`, fresh);
+        return chosen.length + same;
       };
     });
   }
@@ -319,6 +325,12 @@ class Call {
 function sameLack(a: readonly Constraint[], b: readonly Constraint[]): boolean {
   const what = (all: readonly Constraint[]) => all.map(({ constraint, where }) => `${constraint} ${where}`).join();
   return what(a) === what(b);
+}
+
+/** Whether the request has the way that was chosen. */
+function isSameWay({ way }: StoredRequest, chosen: Accepted): boolean {
+  const { number, instances } = chosen.way;
+  return way?.number === number && way.stages.map(({ instance }) => instance).join() === instances.join();
 }
 
 function slotOf(slot: string) {

@@ -10,6 +10,11 @@ it('requests wait where something else was in the way, and are refused by what d
   expect(refusalOf(conflict('16 operations are already queued.'))).toMatchObject({ is: 'passing' });
   expect(refusalOf(new ProblemError(412, 'At another revision.'))).toMatchObject({ is: 'passing' });
   expect(refusalOf(invalid([], 'There are too few cores.'))).toEqual({ is: 'final', why: 'There are too few cores.' });
+  const codeOf = (...codes: string[]) => invalid(codes.map((code) => ({ pointer: '', detail: 'because', code })));
+  expect(refusalOf(codeOf('out-of-time'))).toMatchObject({ is: 'passing' });
+  expect(refusalOf(codeOf('cpu'))).toMatchObject({ is: 'final' });
+  for (const code of ['switch-table', 'switch-ability', 'class-conflict'])
+    expect(refusalOf(codeOf('link-bandwidth', code))).toMatchObject({ is: 'crowded' });
   expect(() => refusalOf(unavailable('The store is away.'))).toThrow('The store is away.');
 });
 

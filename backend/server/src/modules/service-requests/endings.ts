@@ -6,11 +6,16 @@ export type Ending =
   | { readonly is: 'done' }
   /** Something else was in the way: it is tried again. */
   | { readonly is: 'passing'; readonly why: string }
+  /** The switches do not take the classes beside what came first: it is decided on the requests anew. */
+  | { readonly is: 'crowded'; readonly why: string }
   /** It would end like this again. */
   | { readonly is: 'final'; readonly why: string };
 
 /** Operations of one pool in a row that may come to nothing before the last reason counts. */
 const MOST_FAILURES = 5;
+
+/** What a class is refused for at a switch. */
+const CROWDED: readonly (string | undefined)[] = ['switch-table', 'switch-ability', 'class-conflict'];
 
 /** `failures`: of the pool in a row, before this one. */
 export function endingOf({ state, error, cancelled_by }: Operation, failures: number): Ending {
@@ -21,11 +26,14 @@ export function endingOf({ state, error, cancelled_by }: Operation, failures: nu
 
 /**
  * Of an operation that was not accepted. That no plan has room or the chain is wrong (422) does not pass; a full queue,
- * another plan that came first, an agent that is away (409, 412) do. Throws what is no refusal.
+ * another plan that came first, an agent that is away (409, 412), and too little time to plan do. Throws what is no refusal.
  */
-export function refusalOf(error: unknown): Ending {
+export function refusalOf(error: unknown): Exclude<Ending, { is: 'done' }> {
   if (!(error instanceof ProblemError) || error.status >= 500) throw error;
-  return { is: [409, 412].includes(error.status) ? 'passing' : 'final', why: error.message };
+  const { status, message: why, errors } = error;
+  if (status === 409 || status === 412 || errors.some(({ code }) => code === 'out-of-time'))
+    return { is: 'passing', why };
+  return { is: errors.some(({ code }) => CROWDED.includes(code)) ? 'crowded' : 'final', why };
 }
 
 /** Until the next attempt, in ms: doubles from `firstMs` to `mostMs`. */

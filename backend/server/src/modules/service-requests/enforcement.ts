@@ -36,6 +36,10 @@ interface Memory {
   ended: number;
   /** Why it is tried again. */
   waitsFor: string | null;
+  /** It is decided on waiting requests anew before the next attempt. */
+  crowded: boolean;
+  /** The surroundings in which all of them had room when that was done. */
+  roomIn: string | null;
   /** What does not pass: it is not tried again while all of this is the same. */
   refused: { readonly chain: ChainDefinition; readonly surroundings: string } | null;
   /** Attempts in a row that found no way for broken requests, and when the next one is due; monotonic. */
@@ -43,7 +47,17 @@ interface Memory {
   anewMs: number;
 }
 
-const NOTHING: Memory = { failures: 0, notBeforeMs: 0, ended: 0, waitsFor: null, refused: null, vain: 0, anewMs: 0 };
+const NOTHING: Memory = {
+  failures: 0,
+  notBeforeMs: 0,
+  ended: 0,
+  waitsFor: null,
+  crowded: false,
+  roomIn: null,
+  refused: null,
+  vain: 0,
+  anewMs: 0,
+};
 
 /** Makes what is accepted run: one operation of a pool for all requests that wait for it (decision 0065). */
 @Injectable()
@@ -136,6 +150,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     }
     if (pool.removing) return this.takeDown(run, pool);
     const dueMs = pool.ready ? await this.chooseAgain(run, pool) : [];
+    if (memory.crowded) await this.decideAnew(run, run.key);
     const leftMs = memory.notBeforeMs - performance.now();
     if (leftMs > 0) dueMs.push(leftMs);
     else if (await this.begin(run, pool.definition.name)) return { again: 0 };
@@ -211,8 +226,16 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
       );
       this.memoryOf(pool.definition.name).waitsFor = null;
     } catch (error) {
-      await this.settle(pool, id, refusalOf(error));
+      await this.settle(pool, id, this.certain(pool, id, refusalOf(error)));
     }
+  }
+
+  /** To decide anew helps no request that had room by that already, and no pool without requests that wait. */
+  private certain({ definition: { name } }: StoredPool, id: string, ending: Ending): Ending {
+    if (ending.is !== 'crowded') return ending;
+    const isVain = this.memoryOf(name).roomIn === this.surroundings.now();
+    const helps = !isVain && this.requests.of(name).some((it) => isOf(it, id));
+    return helps ? ending : { is: 'final', why: ending.why };
   }
 
   /** Who asked for what the operation enforces, where it was one, and who declared the pool otherwise. */
@@ -236,6 +259,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
           this.pools.putIn(batch, { ...this.asItRuns(pool), operation_id: null, ready: true, failed: null });
           return;
         case 'passing':
+        case 'crowded':
           this.requests.changeIn(batch, own, { state: 'requested', operation_id: null });
           this.pools.putIn(batch, { ...pool, operation_id: null });
           return;
@@ -249,11 +273,13 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
           this.pools.putIn(batch, { ...this.withoutFailed(pool), operation_id: null, failed: ending.why });
       }
     });
-    memory.failures = ending.is === 'passing' ? memory.failures + 1 : 0;
-    if (ending.is !== 'passing') memory.ended = 0;
-    memory.waitsFor = ending.is === 'passing' ? ending.why : null;
-    memory.notBeforeMs =
-      ending.is === 'passing' ? performance.now() + backoffMs(memory.failures - 1, RETRY.firstMs, RETRY.mostMs) : 0;
+    const isOver = ending.is === 'done' || ending.is === 'final';
+    memory.failures = isOver ? 0 : memory.failures + 1;
+    if (isOver) memory.ended = 0;
+    memory.waitsFor = isOver ? null : ending.why;
+    memory.notBeforeMs = isOver ? 0 : performance.now() + backoffMs(memory.failures - 1, RETRY.firstMs, RETRY.mostMs);
+    memory.crowded = ending.is === 'crowded';
+    if (isOver) memory.roomIn = null;
     // Others are tried again without those that were refused.
     memory.refused = refused && { ...refused, surroundings: this.surroundings.now() };
   }
@@ -306,6 +332,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
       });
     const found = await this.decider.chooseAgain(
       [...lost, ...broken],
+      'broken',
       (it) =>
         it.way ? `${failedOf(it)} does not work.` : (it.why ?? '').replace(/ does not work\..*$/s, ' does not work.'),
       signal,
@@ -314,6 +341,19 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     const againMs = backoffMs(memory.vain, ANEW.firstMs, ANEW.mostMs);
     memory.anewMs = performance.now() + againMs;
     return this.requests.claimsOf(name).some(({ state }) => state === 'broken') ? [againMs] : [];
+  }
+
+  /** Decides once more on requests that wait: others came first to what they were accepted by. */
+  private async decideAnew({ decide, signal }: LoopRun, name: string): Promise<void> {
+    const memory = this.memoryOf(name);
+    const surroundings = this.surroundings.now();
+    const waiting = this.requests.claimsOf(name).filter(({ state }) => state === 'requested');
+    const why = memory.waitsFor ?? 'the switches have no room';
+    decide({ subject: name, what: `Decide on ${waiting.length} requests anew`, why, inputs: {} });
+    const oldestFirst = waiting.toSorted((a, b) => a.created_ms - b.created_ms || a.place - b.place);
+    const found = await this.decider.chooseAgain(oldestFirst, 'refused', () => 'It could not be deployed.', signal);
+    memory.crowded = false;
+    memory.roomIn = found === waiting.length ? surroundings : null;
   }
 
   private async takeDown({ step }: LoopRun, pool: StoredPool): Promise<RunOutcome | undefined> {

@@ -13,7 +13,6 @@ import {
 import { type Accepted, Admissions, ClassIndex, type Decision, edgesLeft } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { newId } from '../../platform/ids.js';
-import { Mutex } from '../../platform/mutex.js';
 import { conflict, invalid, notFound, unavailable } from '../../platform/problem.js';
 import { Pace } from './pace.js';
 import { PoolView } from './pool-view.js';
@@ -21,8 +20,9 @@ import { Pools } from './pools.js';
 import { Requests } from './requests.js';
 import { SpecCheck } from './spec-check.js';
 import { holds, type StoredPool, type StoredRequest } from './stored.js';
+import { Turns } from './turns.js';
 
-/** Calls that wait for their turn, at most. */
+/** Calls that wait for their turn, at most; those of the loop come first and are not counted. */
 const MOST_WAITING = 64;
 /** Beginnings, where pools change while ways are looked for. */
 const ATTEMPTS = 4;
@@ -30,6 +30,17 @@ const ATTEMPTS = 4;
 interface Session {
   readonly pool: StoredPool;
   readonly admissions: Admissions;
+}
+
+/** How ways are chosen anew. */
+interface Again {
+  /** What requests become that get no way. */
+  readonly without: 'broken' | 'refused';
+  /** Why they need another one, as a sentence. */
+  readonly why: (it: StoredRequest) => string;
+  readonly signal: AbortSignal;
+  /** Called when it comes to its turn. */
+  readonly begins: () => void;
 }
 
 interface Decided {
@@ -43,8 +54,7 @@ interface Decided {
  */
 @Injectable()
 export class Decider {
-  private readonly mutex = new Mutex();
-  private waiting = 0;
+  private readonly turns = new Turns(MOST_WAITING);
   /** Classes of requests that hold capacity, but for those in `changed`. */
   private readonly index = new ClassIndex();
   private readonly changed = new Set<string>();
@@ -135,16 +145,11 @@ export class Decider {
   }
 
   /**
-   * Chooses the ways of requests anew; those that get none are broken, or refused. Those that have changed meanwhile are left
-   * as they are. Resolves with the number that have a way.
+   * Chooses the ways of requests anew, before all calls that wait. Those that have changed meanwhile are left as they are.
+   * Resolves with the number that have a way.
    */
-  chooseAgain(
-    again: readonly StoredRequest[],
-    without: 'broken' | 'refused',
-    why: (it: StoredRequest) => string,
-    signal: AbortSignal,
-  ): Promise<number> {
-    return this.inTurn(new Pace(signal), async (call) => {
+  chooseAgain(again: readonly StoredRequest[], { without, why, signal, begins }: Again): Promise<number> {
+    const work = async (call: Call) => {
       call.without = new Set(again.map(({ id }) => id));
       const now = Date.now();
       const found: StoredRequest[] = [];
@@ -177,7 +182,8 @@ export class Decider {
         this.requests.tellIn(batch, `service-request.${without}`, fresh);
         return chosen.length + same;
       };
-    });
+    };
+    return this.inTurn(new Pace(signal), work, begins);
   }
 
   private async requireValid(specs: readonly ServiceRequestSpec[], pace: Pace): Promise<void> {
@@ -198,25 +204,27 @@ export class Decider {
     return tell;
   }
 
-  /** `work` decides and gives what is to be stored; again from the beginning where a pool has changed meanwhile. */
-  private async inTurn<R>(pace: Pace, work: (call: Call) => Promise<(batch: Batch) => R>): Promise<R> {
-    if (this.waiting >= MOST_WAITING) throw unavailable(`${MOST_WAITING} calls wait for their turn.`);
-    this.waiting++;
-    try {
-      return await this.mutex.run(async () => {
-        for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-          await this.catchUp(pace);
-          const call = new Call(this.pools, this.requests, this.view, this.index, pace);
-          const store = await work(call);
+  /**
+   * `work` decides and gives what is to be stored; again from the beginning where a pool has changed meanwhile. With
+   * `begins`, which is called then, it comes to its turn first.
+   */
+  private inTurn<R>(pace: Pace, work: (call: Call) => Promise<(batch: Batch) => R>, begins?: () => void): Promise<R> {
+    return this.turns.run(begins !== undefined, async () => {
+      begins?.();
+      pace.check();
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+        await this.catchUp(pace);
+        const call = new Call(this.pools, this.requests, this.view, this.index, pace);
+        const store = await work(call);
+        const stored = await this.collections.commit((batch) => {
+          // Here: what is stored meanwhile may take long.
           pace.check();
-          const stored = await this.collections.commit((batch) => (call.isCurrent ? { answer: store(batch) } : null));
-          if (stored) return stored.answer;
-        }
-        throw unavailable('The pool changes all the time.');
-      });
-    } finally {
-      this.waiting--;
-    }
+          return call.isCurrent ? { answer: store(batch) } : null;
+        });
+        if (stored) return stored.answer;
+      }
+      throw unavailable('The pool changes all the time.');
+    });
   }
 
   private async catchUp(pace: Pace): Promise<void> {

@@ -312,7 +312,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
    * Looks for other ways where instances have failed, and for any way for broken requests, the oldest first. When to look
    * again, in ms.
    */
-  private async chooseAgain({ decide, signal }: LoopRun, pool: StoredPool): Promise<number[]> {
+  private async chooseAgain({ decide, signal, step, holdDeadline }: LoopRun, pool: StoredPool): Promise<number[]> {
     const { name } = pool.definition;
     const memory = this.memoryOf(name);
     const works = this.worksIn(pool);
@@ -330,13 +330,10 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
         why: `${failedOf(lost[0]!)} does not work`,
         inputs: { requests: lost.length },
       });
-    const found = await this.decider.chooseAgain(
-      [...lost, ...broken],
-      'broken',
-      (it) =>
-        it.way ? `${failedOf(it)} does not work.` : (it.why ?? '').replace(/ does not work\..*$/s, ' does not work.'),
-      signal,
-    );
+    const why = (it: StoredRequest) =>
+      it.way ? `${failedOf(it)} does not work.` : (it.why ?? '').replace(/ does not work\..*$/s, ' does not work.');
+    const again = { without: 'broken', why, signal, begins: holdDeadline() } as const;
+    const found = await step(this.decider.chooseAgain([...lost, ...broken], again));
     memory.vain = lost.length > 0 || found > 0 ? 0 : memory.vain + 1;
     const againMs = backoffMs(memory.vain, ANEW.firstMs, ANEW.mostMs);
     memory.anewMs = performance.now() + againMs;
@@ -344,14 +341,16 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
   }
 
   /** Decides once more on requests that wait: others came first to what they were accepted by. */
-  private async decideAnew({ decide, signal }: LoopRun, name: string): Promise<void> {
+  private async decideAnew({ decide, signal, step, holdDeadline }: LoopRun, name: string): Promise<void> {
     const memory = this.memoryOf(name);
     const surroundings = this.surroundings.now();
     const waiting = this.requests.claimsOf(name).filter(({ state }) => state === 'requested');
     const why = memory.waitsFor ?? 'the switches have no room';
     decide({ subject: name, what: `Decide on ${waiting.length} requests anew`, why, inputs: {} });
     const oldestFirst = waiting.toSorted((a, b) => a.created_ms - b.created_ms || a.place - b.place);
-    const found = await this.decider.chooseAgain(oldestFirst, 'refused', () => 'It could not be deployed.', signal);
+    const refusal = () => 'It could not be deployed.';
+    const again = { without: 'refused', why: refusal, signal, begins: holdDeadline() } as const;
+    const found = await step(this.decider.chooseAgain(oldestFirst, again));
     memory.crowded = false;
     memory.roomIn = found === waiting.length ? surroundings : null;
   }

@@ -175,6 +175,32 @@ it('cancels a run with a hanging step at the deadline, and continues', async () 
   expect(status()).toMatchObject({ failures: 0 });
 });
 
+it('begins the deadline anew once what a run has waited for comes, and never after the run', async () => {
+  const { open, opened } = gate();
+  const resumes: (() => void)[] = [];
+  const { clock, loop, status } = bench(async ({ step, holdDeadline }) => {
+    resumes.push(holdDeadline());
+    if (resumes.length > 1) return undefined;
+    await step(opened);
+    resumes[0]!();
+    await step(new Promise(() => undefined));
+    return undefined;
+  });
+  loop.wake();
+  await clock.pass(60_000);
+  expect(status()).toMatchObject({ atWork: [''], failures: 0 });
+  open();
+  await clock.pass(4999);
+  expect(status()).toMatchObject({ atWork: [''], failures: 0 });
+  await clock.pass(1);
+  expect(status()).toMatchObject({ atWork: [], failures: 1, lastError: 'took longer than 5 s' });
+  await clock.pass(100);
+  expect(resumes).toHaveLength(2);
+  resumes[1]!();
+  await clock.pass(60_000);
+  expect(status()).toMatchObject({ atWork: [], failures: 0, lastError: null });
+});
+
 it('never runs a key twice at a time, not even when a run outlasts its deadline', async () => {
   const { open, opened } = gate();
   let runs = 0;

@@ -169,13 +169,23 @@ export class ControlLoop {
     this.lastRunMs = this.clock.nowMs();
     const { cancel } = lane;
     const late = new Error(`took longer than ${deadlineMs / 1000} s`);
-    const cancelDeadline = this.clock.after(deadlineMs, () => {
-      lane.error = late.message;
-      cancel.abort(late);
-    });
+    const begin = () =>
+      this.clock.after(deadlineMs, () => {
+        lane.error = late.message;
+        cancel.abort(late);
+      });
+    let cancelDeadline = begin();
+    let isOver = false;
+    const holdDeadline = () => {
+      cancelDeadline();
+      return () => {
+        cancelDeadline();
+        if (!isOver) cancelDeadline = begin();
+      };
+    };
     try {
       cancel.signal.throwIfAborted();
-      const outcome = await this.definition.run(this.runOf(lane.key, cancel.signal));
+      const outcome = await this.definition.run(this.runOf(lane.key, cancel.signal, holdDeadline));
       cancel.signal.throwIfAborted();
       lane.failures = 0;
       lane.error = null;
@@ -191,6 +201,7 @@ export class ControlLoop {
       else this.log.error({ ...about, error }, 'a loop run failed unexpectedly and will be retried');
       return this.backoffMs(lane.failures);
     } finally {
+      isOver = true;
       cancelDeadline();
     }
   }
@@ -200,11 +211,12 @@ export class ControlLoop {
     return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 30));
   }
 
-  private runOf(key: string, signal: AbortSignal): LoopRun {
+  private runOf(key: string, signal: AbortSignal, holdDeadline: LoopRun['holdDeadline']): LoopRun {
     return {
       key,
       signal,
       step: (work) => orAborted(work, signal),
+      holdDeadline,
       decide: (decision) => {
         if (!signal.aborted) this.take(decision);
       },

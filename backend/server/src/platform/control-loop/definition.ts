@@ -33,6 +33,11 @@ export interface LoopRun {
    * still happen: a receiver must accept the same state twice.
    */
   step<T>(work: Promise<T>): Promise<T>;
+  /**
+   * For a wait that is as long as the work of others: the deadline is off until the function that it gives is called, and
+   * begins anew then.
+   */
+  holdDeadline(): () => void;
   decide(decision: Decision): void;
 }
 

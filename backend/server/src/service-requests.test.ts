@@ -254,6 +254,57 @@ describe('service requests', () => {
     expect(await runs()).toBe(before);
   });
 
+  it('wait for room with a pool that was left out, which only its own loop deploys again, until it is given up', async () => {
+    await server.bringUp(RACK);
+    await server.api.call('putHealingPolicy', { body: { grace_s: 0.2, stable_s: 0.2, max_changes: 100 } });
+    // A good half of what the network card of a server carries, so that no two chains fit on one.
+    const rate_bps = 550_000_000;
+    const nfs = [{ ...POOL.nfs[0]!, count: 1, rate_bps }];
+    const { chain_id } = await server.api.call('createServicePool', { body: { ...POOL, nfs } });
+    await until('the pool is ready', async () => (await poolNow()).state === 'ready');
+    for (const port of [1001, 1002]) {
+      const { traffic_class, ...rest } = monitorChain(`high-${port}`);
+      const match = [{ attribute: 'port.dst', op: 'is' as const, value: port }];
+      const body = { ...rest, priority: 90, slos: [], traffic_class: { ...traffic_class, match, rate_bps } };
+      const { id } = await server.api.call('createChain', { body });
+      await server.finished((await server.api.call('createDeployment', { body: { chain_id: id } })).id);
+    }
+    const request = await server.api.call('createServiceRequest', {
+      body: asked(80, { functions: ['monitor'], throughput_bps: 1000 }),
+    });
+    await becomes(request.id, 'active');
+    const { items: running } = await server.api.call('listNfInstances');
+    const agent = server.agents.get(running.find((it) => it.chain_id !== chain_id)!.server!)!;
+    const isNotKept = async () => (await server.api.call('listChainsNotKept')).items.length === 1;
+    const params = { chain_id };
+    await agent.kill();
+    await until('the pool is not kept', isNotKept);
+    await becomes(request.id, 'broken');
+    expect((await server.api.request('deployNotKept', { params })).status).toBe(409);
+    await agent.connect();
+    await becomes(request.id, 'active');
+    await until('it is kept', async () => !(await isNotKept()));
+    const { items: made } = await server.api.call('listOperations', { query: { limit: 1000 } });
+    const deployed = made.filter(({ chains }) =>
+      chains.some((it) => it.chain_id === chain_id && it.from_version === null && it.to_version !== null),
+    );
+    expect(deployed.length).toBeGreaterThan(1);
+    expect(deployed.filter(({ by }) => by === 'healing')).toEqual([]);
+
+    await agent.kill();
+    await until('the pool is not kept', isNotKept);
+    await until('it is given up', async () => (await server.api.request('giveUpNotKept', { params })).status === 204);
+    expect(await poolNow()).toMatchObject({ state: 'failed', detail: expect.stringContaining('given up') });
+    await agent.connect();
+    await until('it is used again', async () => (await server.api.call('listOutOfService')).total === 0);
+    const late = await server.api.request('createServiceRequest', { body: JSON.stringify(asked(81)) });
+    expect(late).toMatchObject({ status: 422, body: { errors: [{ pointer: '/pool' }] } });
+    await becomes(request.id, 'broken');
+    await server.api.call('deleteServiceRequest', { params: { id: request.id } });
+    await server.api.call('deleteServicePool', { params: { id: 'pool' } });
+    await until('the pool is gone', async () => (await server.api.call('listServicePools')).total === 0);
+  });
+
   it('go on without a server that is lost, while an operation of their pool that needs it was set aside', async () => {
     await bringUp();
     await server.api.call('putHealingPolicy', { body: { grace_s: 0.2, stable_s: 0.2, max_changes: 100 } });

@@ -2,13 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type ChainNotKept, type Operation, PlanRequest } from '@orrery/contract';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { newId } from '../../platform/ids.js';
-import { notFound, ProblemError } from '../../platform/problem.js';
+import { conflict, notFound, ProblemError } from '../../platform/problem.js';
 import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { isOver } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { isDone } from './accounts.js';
+import { Keepers } from './keepers.js';
 import { HealingRecords } from './records.js';
 import { Retries } from './retries.js';
 
@@ -28,7 +29,7 @@ interface Limited {
   readonly made: () => void;
 }
 
-/** Deploys chains that are not kept again, the most important first, or gives them up. */
+/** Deploys chains that are not kept again, the most important first, or gives them up; not those of other loops. */
 @Injectable()
 export class Redeployment {
   private readonly retries = new Retries();
@@ -37,6 +38,7 @@ export class Redeployment {
 
   constructor(
     @Inject(HealingRecords) private readonly records: HealingRecords,
+    @Inject(Keepers) private readonly keepers: Keepers,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(PLANS) private readonly plans: PlanStore,
@@ -74,7 +76,7 @@ export class Redeployment {
     });
     const refusal = await step(this.ask(attempt));
     const what = refusal === null ? 'Deploy again' : 'Deploy again: not possible';
-    const inputs = { chains: ids.size, waiting: this.records.notKept().length - ids.size };
+    const inputs = { chains: ids.size, waiting: this.waiting().length - ids.size };
     decide({ subject: [...ids].join(', '), what, why: refusal ?? 'there is room for it again', inputs });
     if (refusal === null) {
       this.retries.clear('');
@@ -87,7 +89,7 @@ export class Redeployment {
 
   /** Null: there is nothing to ask for; `more`: not in those that were looked at. */
   private async next(): Promise<Attempt | 'more' | null> {
-    const waiting = inOrder(this.records.notKept());
+    const waiting = this.waiting();
     const [asked] = waiting.flatMap(({ operation_id }) => operation_id ?? []);
     if (asked !== undefined) {
       // Asked for before a kill, or under way.
@@ -110,6 +112,10 @@ export class Redeployment {
     return this.tried.chains < waiting.length ? 'more' : null;
   }
 
+  private waiting(): ChainNotKept[] {
+    return inOrder(this.records.notKept().filter(({ chain_id }) => !this.keepers.of(chain_id)));
+  }
+
   /** Null: accepted. Otherwise why not. */
   private async ask({ id, chains }: Attempt): Promise<string | null> {
     try {
@@ -128,10 +134,14 @@ export class Redeployment {
     });
   }
 
-  /** By hand, and only where no other chain is taken down for it. Throws 404, and 409 with what it lacks. */
+  /**
+   * By hand, and only where no other chain is taken down for it. Throws 404, 409 where another loop deploys it, and 422
+   * with what it lacks.
+   */
   deploy(id: string, by: string): Promise<Operation> {
     return this.records.alone(async () => {
       const chain = this.find(id);
+      if (this.keepers.of(id)) throw conflict('Its service pool deploys it again itself, as soon as there is room.');
       const known = chain.operation_id === null ? undefined : this.deployer.operation(chain.operation_id);
       if (known && !isOver(known)) return known;
       const operation = newId('op');
@@ -151,9 +161,10 @@ export class Redeployment {
     return this.records.alone(async () => {
       const { operation_id } = this.find(id);
       const known = operation_id === null ? undefined : this.deployer.operation(operation_id);
-      if (known && !isOver(known)) throw new ProblemError(409, `It is being deployed by ${known.id}.`);
+      if (known && !isOver(known)) throw conflict(`It is being deployed by ${known.id}.`);
       if (this.view.comingPlan?.guarded?.some(({ chain_id }) => chain_id === id))
         await this.deployer.change({ remove: [id] }, { id: newId('op'), kind: 'undeploy', by });
+      await this.keepers.of(id)?.giveUp(id, by);
       await this.records.commit((draft) => {
         draft.changeChain(id, () => undefined);
         draft.tell({ type: 'healing.given-up', subject: id, message: 'It is not deployed again', actor: by, data: {} });

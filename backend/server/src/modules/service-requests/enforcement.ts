@@ -1,16 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { type ChainDefinition, ImplementationChoice, type Operation } from '@orrery/contract';
+import { ImplementationChoice, type Operation } from '@orrery/contract';
 import { poolChain } from '@orrery/planner';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import { conflict } from '../../platform/problem.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
+import { type ChainKeeper, NOT_KEPT_CHAINS, type NotKeptChains } from '../../ports/not-kept-chains.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { Decider } from './decider.js';
 import { backoffMs, type Ending, endingOf, refusalOf } from './endings.js';
+import { Memories, takeNote } from './memories.js';
 import { heldRequest, PoolView, passes } from './pool-view.js';
 import { Pools } from './pools.js';
 import { Requests } from './requests.js';
@@ -22,48 +25,14 @@ const BACKOFF = { firstMs: 500, mostMs: 10_000 };
 const DEADLINE_MS = 30_000;
 /** Until an operation under way, or a server whose agent is away, is looked at again. */
 const AGAIN_MS = 2000;
-/** Between attempts to enforce what something else was in the way of. */
-const RETRY = { firstMs: 500, mostMs: 30_000 };
 /** Between attempts to find ways for broken requests while nothing changes but what is measured. */
 const ANEW = { firstMs: 2000, mostMs: 60_000 };
 
-/** What is known of a pool since the server began. */
-interface Memory {
-  /** Attempts in a row that came to nothing, and when the next one is due; monotonic. */
-  failures: number;
-  notBeforeMs: number;
-  /** Of these, operations that were accepted. */
-  ended: number;
-  /** Why it is tried again. */
-  waitsFor: string | null;
-  /** It is decided on waiting requests anew before the next attempt. */
-  crowded: boolean;
-  /** The surroundings in which all of them had room when that was done. */
-  roomIn: string | null;
-  /** What does not pass: it is not tried again while all of this is the same. */
-  refused: { readonly chain: ChainDefinition; readonly surroundings: string } | null;
-  /** Attempts in a row that found no way for broken requests, and when the next one is due; monotonic. */
-  vain: number;
-  anewMs: number;
-}
-
-const NOTHING: Memory = {
-  failures: 0,
-  notBeforeMs: 0,
-  ended: 0,
-  waitsFor: null,
-  crowded: false,
-  roomIn: null,
-  refused: null,
-  vain: 0,
-  anewMs: 0,
-};
-
 /** Makes what is accepted run: one operation of a pool for all requests that wait for it (decision 0065). */
 @Injectable()
-export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdown {
+export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loop: ControlLoop;
-  private readonly memories = new Map<string, Memory>();
+  private readonly memories = new Memories();
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -76,7 +45,9 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     @Inject(DEPLOYER) private readonly deployer: Deployer,
     @Inject(OPERATIONS) private readonly operations: OperationLog,
     @Inject(Surroundings) private readonly surroundings: Surroundings,
+    @Inject(NOT_KEPT_CHAINS) notKept: NotKeptChains,
   ) {
+    notKept.leaveTo(this);
     this.loop = loops.add({
       id: 'service-requests',
       title: 'Service requests',
@@ -94,12 +65,12 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     this.requests.onChange((changed) => {
       const names = new Set(changed.map(({ pool }) => pool));
       // What is given back may be what others lack.
-      for (const { pool, state } of changed) if (state === 'released') this.memoryOf(pool).anewMs = 0;
+      for (const { pool, state } of changed) if (state === 'released') this.memories.of(pool).anewMs = 0;
       for (const name of names) this.loop.wake(name);
     });
     const wakeAll = () => {
       for (const { definition } of this.pools.all()) {
-        this.memoryOf(definition.name).anewMs = 0;
+        this.memories.of(definition.name).anewMs = 0;
         this.loop.wake(definition.name);
       }
     };
@@ -113,7 +84,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** Why the requests of the pool are not enforced yet; null: nothing is in the way. */
   waitsFor(id: string): string | null {
-    return this.memoryOf(id).waitsFor;
+    return this.memories.of(id).waitsFor;
   }
 
   /** Has the pool taken down, unless requests use it or wait for it; false: some do. */
@@ -126,19 +97,30 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     });
   }
 
-  private memoryOf(id: string): Memory {
-    const known = this.memories.get(id) ?? { ...NOTHING };
-    this.memories.set(id, known);
-    return known;
+  keeps(chainId: string): boolean {
+    return this.poolOf(chainId) !== undefined;
+  }
+
+  giveUp(chainId: string, by: string): Promise<void> {
+    return this.collections.commit((batch) => {
+      const pool = this.poolOf(chainId);
+      if (!pool) return;
+      if (pool.operation_id !== null) throw conflict('It is being deployed.');
+      this.pools.putIn(batch, { ...pool, given_up: true, failed: `It was given up by ${by}; take it down.` });
+    });
+  }
+
+  private poolOf(chainId: string): StoredPool | undefined {
+    return this.pools.all().find(({ chain_id }) => chain_id === chainId);
   }
 
   private async run(run: LoopRun): Promise<RunOutcome | undefined> {
     const pool = this.pools.find(run.key);
     if (!pool) {
-      this.memories.delete(run.key);
+      this.memories.forget(run.key);
       return { again: 'done' };
     }
-    const memory = this.memoryOf(run.key);
+    const memory = this.memories.of(run.key);
     if (pool.operation_id !== null) {
       const operation = this.deployer.operation(pool.operation_id) ?? (await this.operations.get(pool.operation_id));
       if (operation && !isOver(operation)) return this.await(run, pool, operation);
@@ -151,7 +133,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
     if (pool.removing) return this.takeDown(run, pool);
     const dueMs = pool.ready ? await this.chooseAgain(run, pool) : [];
     if (memory.crowded) await this.decideAnew(run, run.key);
-    const leftMs = memory.notBeforeMs - performance.now();
+    const leftMs = pool.given_up ? 0 : memory.notBeforeMs - performance.now();
     if (leftMs > 0) dueMs.push(leftMs);
     else if (await this.begin(run, pool.definition.name)) return { again: 0 };
     if (this.view.isWaiting) dueMs.push(AGAIN_MS);
@@ -174,6 +156,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
   private begin({ decide }: LoopRun, id: string): Promise<boolean> {
     return this.collections.commit((batch) => {
       const pool = this.pools.get(id);
+      if (pool.given_up) return false;
       const held = this.requests.heldOf(id);
       const waiting = held.filter(({ state }) => state === 'requested');
       const running = this.view.deployedOf(pool);
@@ -184,7 +167,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
         if (pool.failed !== null) this.pools.putIn(batch, { ...pool, failed: null });
         return false;
       }
-      const { refused } = this.memoryOf(id);
+      const { refused } = this.memories.of(id);
       if (refused?.surroundings === this.surroundings.now() && isDeepStrictEqual(refused.chain, wanted)) return false;
       const number = pool.operations + 1;
       const operation_id = `op-${pool.chain_id}-${number}`;
@@ -224,18 +207,23 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
       await step(
         this.deployer.change({ chains: [{ chain_id, version }], implementations }, { id, kind: 'deploy', by }),
       );
-      this.memoryOf(pool.definition.name).waitsFor = null;
+      this.memories.of(pool.definition.name).waitsFor = null;
     } catch (error) {
-      await this.settle(pool, id, this.certain(pool, id, refusalOf(error)));
+      await this.settle(pool, id, this.meaningOf(pool, id, refusalOf(error)));
     }
   }
 
-  /** To decide anew helps no request that had room by that already, and no pool without requests that wait. */
-  private certain({ definition: { name } }: StoredPool, id: string, ending: Ending): Ending {
-    if (ending.is !== 'crowded') return ending;
-    const isVain = this.memoryOf(name).roomIn === this.surroundings.now();
+  /**
+   * What a refusal means to the pool. One that ran and was left out waits until there is room. To decide anew helps no
+   * request that had room by that already, and no pool without requests that wait.
+   */
+  private meaningOf(pool: StoredPool, id: string, refusal: ReturnType<typeof refusalOf>): Ending {
+    const { name } = pool.definition;
+    if (refusal.is !== 'passing' && this.view.isLeftOut(pool)) return { is: 'passing', why: refusal.why };
+    if (refusal.is !== 'crowded') return refusal;
+    const isVain = this.memories.of(name).roomIn === this.surroundings.now();
     const helps = !isVain && this.requests.of(name).some((it) => isOf(it, id));
-    return helps ? ending : { is: 'final', why: ending.why };
+    return helps ? refusal : { is: 'final', why: refusal.why };
   }
 
   /** Who asked for what the operation enforces, where it was one, and who declared the pool otherwise. */
@@ -247,7 +235,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** An attempt is over: its requests are active, wait for the next one, or are refused with the reason. */
   private async settle({ definition: { name } }: StoredPool, id: string, ending: Ending): Promise<void> {
-    const memory = this.memoryOf(name);
+    const memory = this.memories.of(name);
     const refused = ending.is === 'final' ? { chain: this.wanted(this.pools.get(name)) } : null;
     await this.collections.commit((batch) => {
       const pool = this.pools.get(name);
@@ -273,13 +261,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
           this.pools.putIn(batch, { ...this.withoutFailed(pool), operation_id: null, failed: ending.why });
       }
     });
-    const isOver = ending.is === 'done' || ending.is === 'final';
-    memory.failures = isOver ? 0 : memory.failures + 1;
-    if (isOver) memory.ended = 0;
-    memory.waitsFor = isOver ? null : ending.why;
-    memory.notBeforeMs = isOver ? 0 : performance.now() + backoffMs(memory.failures - 1, RETRY.firstMs, RETRY.mostMs);
-    memory.crowded = ending.is === 'crowded';
-    if (isOver) memory.roomIn = null;
+    takeNote(memory, ending, performance.now());
     // Others are tried again without those that were refused.
     memory.refused = refused && { ...refused, surroundings: this.surroundings.now() };
   }
@@ -314,7 +296,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
    */
   private async chooseAgain({ decide, signal, step, holdDeadline }: LoopRun, pool: StoredPool): Promise<number[]> {
     const { name } = pool.definition;
-    const memory = this.memoryOf(name);
+    const memory = this.memories.of(name);
     const works = this.worksIn(pool);
     const failedOf = ({ way }: StoredRequest) => way?.stages.find(({ instance }) => !works(instance))?.instance;
     const all = this.requests.claimsOf(name).toReversed();
@@ -342,7 +324,7 @@ export class Enforcement implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** Decides once more on requests that wait: others came first to what they were accepted by. */
   private async decideAnew({ decide, signal, step, holdDeadline }: LoopRun, name: string): Promise<void> {
-    const memory = this.memoryOf(name);
+    const memory = this.memories.of(name);
     const surroundings = this.surroundings.now();
     const waiting = this.requests.claimsOf(name).filter(({ state }) => state === 'requested');
     const why = memory.waitsFor ?? 'the switches have no room';

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { nfInstances, type ServicePool, type SlotRef, sampleKey } from '@orrery/contract';
+import { type NotKept, nfInstances, type ServicePool, type SlotRef, sampleKey } from '@orrery/contract';
 import {
   brokenWays,
   EntryRoom,
@@ -19,6 +19,7 @@ import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-ca
 import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import { NOT_KEPT_CHAINS, type NotKeptChains } from '../../ports/not-kept-chains.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import type { Pace } from './pace.js';
@@ -48,6 +49,7 @@ export class PoolView {
     @Inject(SWITCH_FLEET) private readonly switches: SwitchFleet,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
+    @Inject(NOT_KEPT_CHAINS) private readonly notKept: NotKeptChains,
   ) {
     this.presence = new Presence(STALE_TIMES * config.timing.agentStaleMs);
   }
@@ -104,6 +106,13 @@ export class PoolView {
     return this.deployments.deployment(chain_id) !== undefined;
   }
 
+  /** Whether a plan left its chain out, which is known from that plan before it is listed. */
+  isLeftOut(pool: StoredPool): boolean {
+    if (this.deployedOf(pool)) return false;
+    const isIt = ({ chain_id, slo_id }: NotKept) => slo_id === null && chain_id === pool.chain_id;
+    return this.notKept.isNotKept(pool.chain_id) || (this.deployments.comingPlan?.not_kept ?? []).some(isIt);
+  }
+
   /** Classes of chains that are no pools. */
   classesOfOthers(pools: readonly StoredPool[]): HeldClass[] {
     const own = new Set(pools.map(({ chain_id }) => chain_id));
@@ -152,7 +161,7 @@ export class PoolView {
       id: definition.name,
       definition,
       chain_id,
-      state: pool.removing ? 'removing' : pool.ready ? 'ready' : pool.failed === null ? 'deploying' : 'failed',
+      state: stateOf(pool),
       detail: pool.failed ?? waitsFor,
       instances: all.map(({ instance_id: _, ...it }) => ({ ...it, booked_bps: booked.get(it.id) ?? 0 })),
       requests: claims,
@@ -206,6 +215,12 @@ export class PoolView {
       .flatMap(({ id, slots }) => Array.from({ length: slots }, (_, slot) => ({ board: id, slot })))
       .filter((slot) => !busy.some((it) => isSame(it, slot)));
   }
+}
+
+function stateOf({ removing, given_up, ready, failed }: StoredPool): ServicePool['state'] {
+  if (removing) return 'removing';
+  if (ready && !given_up) return 'ready';
+  return failed === null ? 'deploying' : 'failed';
 }
 
 function isSame(a: SlotRef, b: SlotRef): boolean {

@@ -19,6 +19,8 @@ export class SpecCheck {
     const pool = this.pools.find(spec.pool);
     if (!pool || pool.removing)
       return [{ pointer: `${at}/pool`, detail: `there is no pool "${spec.pool}"`, code: 'unknown-pool' }];
+    if (pool.given_up)
+      return [{ pointer: `${at}/pool`, detail: 'was given up and is not deployed again', code: 'unknown-pool' }];
     const { definition } = pool;
     const errors: FieldError[] = [];
     const refuse = (pointer: string, detail: string, code: string) =>

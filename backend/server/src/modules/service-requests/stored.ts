@@ -15,6 +15,8 @@ export const StoredPool = z.strictObject({
   /** Why the last operation came to nothing; null: it did not. */
   failed: z.string().nullable(),
   removing: z.boolean(),
+  /** It had no room and is not deployed again; absent: it is. */
+  given_up: z.literal(true).optional(),
   by: z.string(),
   created_ms: TimestampMs,
 });

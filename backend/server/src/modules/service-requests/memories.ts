@@ -1,0 +1,62 @@
+import type { ChainDefinition } from '@orrery/contract';
+import { backoffMs, type Ending } from './endings.js';
+
+/** Between attempts to enforce what something else was in the way of. */
+const RETRY = { firstMs: 500, mostMs: 30_000 };
+
+/** What is known of a pool since the server began; times are monotonic. */
+export interface Memory {
+  /** Attempts in a row that came to nothing, and when the next one is due. */
+  failures: number;
+  notBeforeMs: number;
+  /** Of these, operations that were accepted. */
+  ended: number;
+  /** Why it is tried again. */
+  waitsFor: string | null;
+  /** It is decided on waiting requests anew before the next attempt. */
+  crowded: boolean;
+  /** The surroundings in which all of them had room when that was done. */
+  roomIn: string | null;
+  /** What does not pass: it is not tried again while all of this is the same. */
+  refused: { readonly chain: ChainDefinition; readonly surroundings: string } | null;
+  /** Attempts in a row that found no way for broken requests, and when the next one is due. */
+  vain: number;
+  anewMs: number;
+}
+
+const NOTHING: Memory = {
+  failures: 0,
+  notBeforeMs: 0,
+  ended: 0,
+  waitsFor: null,
+  crowded: false,
+  roomIn: null,
+  refused: null,
+  vain: 0,
+  anewMs: 0,
+};
+
+export class Memories {
+  private readonly all = new Map<string, Memory>();
+
+  of(pool: string): Memory {
+    const known = this.all.get(pool) ?? { ...NOTHING };
+    this.all.set(pool, known);
+    return known;
+  }
+
+  forget(pool: string): void {
+    this.all.delete(pool);
+  }
+}
+
+/** How an attempt to enforce ended. */
+export function takeNote(memory: Memory, ending: Ending, nowMs: number): void {
+  const isOver = ending.is === 'done' || ending.is === 'final';
+  memory.failures = isOver ? 0 : memory.failures + 1;
+  if (isOver) memory.ended = 0;
+  memory.waitsFor = isOver ? null : ending.why;
+  memory.notBeforeMs = isOver ? 0 : nowMs + backoffMs(memory.failures - 1, RETRY.firstMs, RETRY.mostMs);
+  memory.crowded = ending.is === 'crowded';
+  if (isOver) memory.roomIn = null;
+}

@@ -1,0 +1,16 @@
+export const NOT_KEPT_CHAINS = Symbol('NotKeptChains');
+
+/** Chains that plans have left out for want of room. */
+export interface NotKeptChains {
+  /** Whether the chain waits until there is room for it again. */
+  isNotKept(chainId: string): boolean;
+  /** Leaves chains to another loop, which deploys them again itself. Called before the server has started. */
+  leaveTo(keeper: ChainKeeper): void;
+}
+
+/** A loop that deploys chains of its own. */
+export interface ChainKeeper {
+  keeps(chainId: string): boolean;
+  /** Has the chain not deployed again. Throws 409 while it is being deployed. */
+  giveUp(chainId: string, by: string): Promise<void>;
+}

@@ -74,7 +74,10 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
         this.loop.wake(definition.name);
       }
     };
-    this.surroundings.onChange(wakeAll);
+    this.surroundings.onChange(wakeAll, () => {
+      for (const { definition, operation_id, removing } of this.pools.all())
+        if (operation_id !== null || removing) this.loop.wake(definition.name);
+    });
     wakeAll();
   }
 

@@ -59,4 +59,6 @@ export function takeNote(memory: Memory, ending: Ending, nowMs: number): void {
   memory.notBeforeMs = isOver ? 0 : nowMs + backoffMs(memory.failures - 1, RETRY.firstMs, RETRY.mostMs);
   memory.crowded = ending.is === 'crowded';
   if (isOver) memory.roomIn = null;
+  // What it has brought may be what broken requests lack.
+  if (ending.is === 'done') memory.anewMs = 0;
 }

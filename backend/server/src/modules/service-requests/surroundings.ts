@@ -21,20 +21,21 @@ export class Surroundings {
     const { infrastructure, revision } = this.infrastructure.current;
     const connected = infrastructure.servers.map(({ id }) => this.fleet.isConnected(id));
     const { servers, boards, lost_servers } = this.exclusions;
-    const plan = this.deployments.comingPlan?.id;
-    return JSON.stringify([revision, plan, connected, this.boards.broken(), servers, boards, lost_servers]);
+    const plans = [this.deployments.plan?.id, this.deployments.comingPlan?.id];
+    return JSON.stringify([revision, plans, connected, this.boards.broken(), servers, boards, lost_servers]);
   }
 
-  /** Called when something of it changes, or an operation goes on. */
-  onChange(listener: () => void): void {
+  /** `changed`: called when something of it changes; `goesOn`: when an operation goes on and nothing of it does. */
+  onChange(changed: () => void, goesOn: () => void): void {
     let known = this.now();
-    const look = () => {
+    const lookOr = (otherwise: () => void) => () => {
       const now = this.now();
-      if (now === known) return;
+      if (now === known) return otherwise();
       known = now;
-      listener();
+      changed();
     };
-    this.deployments.onChange(listener);
+    const look = lookOr(() => undefined);
+    this.deployments.onChange(lookOr(goesOn));
     this.fleet.onChange(look);
     this.boards.onChange(look);
     this.infrastructure.onChange(look);

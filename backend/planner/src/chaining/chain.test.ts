@@ -179,6 +179,8 @@ describe('chain, when no path qualifies', () => {
     expect(shortages.map(({ constraint }) => constraint)).toEqual(['latency', 'capacity', 'capacity']);
     expect(shortages[0]).toMatchObject({ needed: 94, available: 50 });
     expect(minimum).toBe(true);
+    const few = { strategy: 'hyper', seed: 1, conflict_steps: 1 } as const;
+    expect(chain(prepareNetwork(apart), request([0, 1]), few).conflict!.minimum).toBe(false);
   });
 
   it('names a set that indeed conflicts and of which no part does', () => {

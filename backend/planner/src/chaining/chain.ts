@@ -11,10 +11,11 @@ export interface ChainOptions {
   readonly seed: number;
   /** A step is one label of a partial path. Absent: a number of steps that takes about a second. */
   readonly budget?: Budget;
+  /** For the smallest set of constraints that rules every path out. Absent: at least a million, which takes seconds. */
+  readonly conflict_steps?: number;
 }
 
 const DEFAULT_BUDGET: Budget = { steps: 500_000 };
-/** Steps for the smallest set of constraints that rules every path out, at least. */
 const CONFLICT_STEPS = 1_000_000;
 
 /** A candidate that a stage rejected, and why. */
@@ -60,7 +61,7 @@ export interface ChainAnswer {
 /** Chains one request over the free capacity without reserving it. Errors: `BadProblem`. */
 export function chain(network: PreparedNetwork, request: ChainRequest, options: ChainOptions): ChainAnswer {
   const attempt = attemptOf(network, request, options);
-  if (!attempt.path) return withoutPath(network, request, attempt, options.budget ?? DEFAULT_BUDGET);
+  if (!attempt.path) return withoutPath(network, request, attempt, options);
   return answerOf(network, request, attempt, attempt.path);
 }
 
@@ -83,8 +84,9 @@ function withoutPath(
   network: PreparedNetwork,
   request: ChainRequest,
   { rounds, proven }: Attempt,
-  budget: Budget,
+  { budget = DEFAULT_BUDGET, conflict_steps }: ChainOptions,
 ): ChainAnswer {
+  const steps = conflict_steps ?? Math.max(budget.steps, CONFLICT_STEPS);
   const least = shortestPath(network, request, true);
   return {
     status: proven ? 'impossible' : 'unknown',
@@ -99,9 +101,7 @@ function withoutPath(
     deployments: [],
     rounds,
     violations: [],
-    conflict: proven
-      ? conflictOf(network, request, { ...budget, steps: Math.max(budget.steps, CONFLICT_STEPS) })
-      : null,
+    conflict: proven ? conflictOf(network, request, { ...budget, steps }) : null,
   };
 }
 

@@ -81,8 +81,10 @@ export type Decision = Accepted | Refused;
 
 /** Partial paths that are looked at where instances share free slots: with reasons, and in bulk. */
 const STEPS = { explained: 20_000, brief: 2000 };
+/** For the reasons of a refusal: others wait while they are looked for. */
+const CONFLICT_STEPS = 50_000;
 const optionsOf = (steps: number): ChainOptions => ({ strategy: 'hyper', seed: 1, budget: { steps } });
-const EXPLAINED = optionsOf(STEPS.explained);
+const EXPLAINED: ChainOptions = { ...optionsOf(STEPS.explained), conflict_steps: CONFLICT_STEPS };
 const BRIEF = optionsOf(STEPS.brief);
 const MAX_REJECTED = 128;
 
@@ -95,7 +97,7 @@ export interface Deployed {
 /**
  * Decides on requests in turn (HYPER IV): each books what it takes before the next is looked at, and options that one has
  * deployed run for the next. `explains`: with what spoke against the others and, where none qualifies, the smallest set of
- * constraints that rules every way out, which may take a thousand times as long.
+ * constraints that rules every way out, which may take some hundred times as long.
  * Precondition: the functions of each are of the pool, in its order and none twice; its filter has no fault.
  */
 export class Admissions {
@@ -265,9 +267,13 @@ export class Admissions {
       .slice(0, MAX_REJECTED);
   }
 
-  /** What keeps each instance from serving the request, with the smallest set of constraints that rules every way out. */
+  /**
+   * What keeps each instance from serving the request, with the smallest set of constraints that rules every way out, or,
+   * where the search for it was cut off, what holds in any case.
+   */
   private refusalOf(request: ChainRequest, { conflict, lower_bound_us }: ChainAnswer): Refused {
-    const shortages = (conflict?.shortages ?? []).map(told);
+    const brief = conflict && !conflict.minimum ? this.briefRefusal(request) : null;
+    const shortages = brief?.shortages ?? (conflict?.shortages ?? []).map(told);
     const why =
       shortages.length === 0
         ? 'No way was found among those that the search looked at.'

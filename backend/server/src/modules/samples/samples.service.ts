@@ -13,6 +13,7 @@ import {
   type Series,
   type SwitchSamples,
   sampleKey,
+  samplePrefix,
 } from '@orrery/contract';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -31,6 +32,11 @@ import { SwitchRates } from './switch-rates.js';
 /** Ten minutes at 5 Hz. */
 const POINTS_PER_KEY = 3000;
 const MAX_KEYS = 4000;
+/** Ten minutes at 1 Hz. */
+const POINTS_PER_RULE = 600;
+/** Two of each rule; requests are rules, by the thousand. */
+const MAX_RULE_KEYS = 16_000;
+const RULES = samplePrefix('rule');
 const QUIET_MS = 10_000;
 const TICK_MS = 200;
 
@@ -39,7 +45,9 @@ type SampleListener = (samples: readonly Sample[], links: readonly LinkSample[])
 /** Turns measurements into rates, keeps the last ten minutes and publishes each sample. */
 @Injectable()
 export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, OnApplicationShutdown {
-  private readonly seriesStore = new SeriesStore(POINTS_PER_KEY, MAX_KEYS, QUIET_MS);
+  private readonly common = new SeriesStore(POINTS_PER_KEY, MAX_KEYS, QUIET_MS);
+  /** Of the rules of switches, which take no room from what objectives are judged by. */
+  private readonly ofRules = new SeriesStore(POINTS_PER_RULE, MAX_RULE_KEYS, QUIET_MS);
   private readonly rates = new Map<string, CounterRates>();
   private readonly boardRates = new Map<string, BoardRates>();
   private readonly switchRates = new Map<string, SwitchRates>();
@@ -167,11 +175,15 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
   }
 
   series(keys: readonly string[], sinceMs: number): Series[] {
-    return this.seriesStore.read(keys, sinceMs, (key) => metricOfKey(key)?.unit ?? '');
+    const unitOf = (key: string) => metricOfKey(key)?.unit ?? '';
+    return [this.common, this.ofRules].flatMap((store) => {
+      const those = keys.filter((key) => this.storeOf(key) === store);
+      return store.read(those, sinceMs, unitOf);
+    });
   }
 
   newest(key: string, withinMs: number): number | null {
-    return this.seriesStore.newest(key, performance.now() - withinMs);
+    return this.storeOf(key).newest(key, performance.now() - withinMs);
   }
 
   window(chainId: string, seconds: number): ExitWindow | null {
@@ -224,10 +236,15 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     }
   }
 
+  /** `key`: a prefix too. */
+  private storeOf(key: string): SeriesStore {
+    return key.startsWith(RULES) ? this.ofRules : this.common;
+  }
+
   private publish(samples: readonly Sample[], links: readonly LinkSample[]): void {
     const nowMs = performance.now();
     for (const { key, t_ms, value } of samples)
-      if (!this.seriesStore.push(key, t_ms, value, nowMs)) this.metrics.sampleKeysRefused.inc();
+      if (!this.storeOf(key).push(key, t_ms, value, nowMs)) this.metrics.sampleKeysRefused.inc();
     for (const listener of this.sampleListeners) listener(samples, links);
   }
 }

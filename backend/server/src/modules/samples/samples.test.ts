@@ -1,7 +1,10 @@
-import { bucketOf, type NodeSamples } from '@orrery/contract';
+import { bucketOf, type NodeSamples, sampleKey, samplePrefix } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
+import type { Metrics } from '../../platform/metrics.js';
+import type { DeploymentView } from '../../ports/deployment-view.js';
 import { CounterRates } from './counter-rates.js';
 import { ExitMeter } from './exit-meter.js';
+import { SamplesService } from './samples.service.js';
 import { SeriesStore } from './series-store.js';
 
 function set(seq: number, packets: number, change: Partial<NodeSamples> = {}): NodeSamples {
@@ -227,10 +230,41 @@ describe('SeriesStore', () => {
     expect(store.read(['old', 'live', 'new', 'newer'], 0, unit).map(({ key }) => key)).toEqual(['live', 'new']);
   });
 
+  it('drops the key whose newest point is the oldest, whichever came first', () => {
+    const store = new SeriesStore(10, 2, 5);
+    for (const [key, nowMs] of [
+      ['a', 0],
+      ['b', 10],
+      ['a', 20],
+    ] as const)
+      store.push(key, nowMs, 1, nowMs);
+    expect(store.push('c', 30, 1, 30)).toBe(true);
+    expect(store.read(['a', 'b', 'c'], 0, unit).map(({ key, points }) => [key, points.length])).toEqual([
+      ['a', 2],
+      ['c', 1],
+    ]);
+  });
+
   it('gives the latest value while it is fresh by its arrival, whatever time its point has', () => {
     const store = new SeriesStore(10, 10, 0);
     store.push('k', 3_600_000, 7, 100);
     store.push('k', 0, 8, 200);
     expect([store.newest('k', 200), store.newest('k', 201), store.newest('none', 0)]).toEqual([8, null, null]);
   });
+});
+
+it('rules by the thousand, as requests are, take no room from the figures of others', () => {
+  let refused = 0;
+  const metrics = { sampleKeysRefused: { inc: () => refused++ } } as unknown as Metrics;
+  const service = new SamplesService(metrics, { plan: null } as unknown as DeploymentView);
+  const rules = Array.from({ length: 5000 }, (_, i) => ({ rule_id: `classify/${i}`, packets: i, bytes: i }));
+  const samples = { t_ms: 1, interval_ms: 60_000, lost: 0, generation: 1, entries: [], rules, splits: [] };
+  for (let seq = 1; seq <= 2; seq++) service.takeSwitch('leaf-1', 'twin', { ...samples, t_ms: seq });
+  const link = { link_id: 'l', t_ms: 1, up: true, a_to_b_bps: 5, b_to_a_bps: 6, utilization: 0, drops: 0 };
+  service.takeLinks([link]);
+  expect(service.newest(sampleKey('link', 'l', 'a_to_b_bps'), 60_000)).toBe(5);
+  const read = service.series([samplePrefix('rule'), samplePrefix('link')], 0);
+  expect(read.filter(({ key }) => key.startsWith('rule/'))).toHaveLength(2 * rules.length);
+  expect(read).toHaveLength(2 * rules.length + 2);
+  expect(refused).toBe(0);
 });

@@ -52,6 +52,7 @@ class Ring {
 
 /** Recent series by key. A key beyond the bound replaces the one that has been idle longest, if there is one. */
 export class SeriesStore {
+  /** In the order of their newest points. */
   private readonly rings = new Map<string, Ring>();
 
   constructor(
@@ -62,12 +63,11 @@ export class SeriesStore {
 
   /** `time` is the point's; `nowMs` is monotonic. False if there is no room for another key. */
   push(key: string, time: number, value: number, nowMs: number): boolean {
-    let ring = this.rings.get(key);
-    if (!ring) {
-      if (this.rings.size >= this.maxKeys && !this.dropQuiet(nowMs)) return false;
-      ring = new Ring();
-      this.rings.set(key, ring);
-    }
+    const known = this.rings.get(key);
+    if (known) this.rings.delete(key);
+    else if (this.rings.size >= this.maxKeys && !this.dropQuiet(nowMs)) return false;
+    const ring = known ?? new Ring();
+    this.rings.set(key, ring);
     ring.push(time, value, this.pointsPerKey);
     ring.arrivedMs = nowMs;
     return true;
@@ -90,13 +90,7 @@ export class SeriesStore {
   }
 
   private dropQuiet(nowMs: number): boolean {
-    let quietest: string | null = null;
-    let earliestMs = nowMs - this.quietMs;
-    for (const [key, ring] of this.rings)
-      if (ring.arrivedMs < earliestMs) {
-        earliestMs = ring.arrivedMs;
-        quietest = key;
-      }
-    return quietest !== null && this.rings.delete(quietest);
+    const [first] = this.rings;
+    return first !== undefined && first[1].arrivedMs < nowMs - this.quietMs && this.rings.delete(first[0]);
   }
 }

@@ -225,13 +225,13 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     if (refusal.is !== 'passing' && this.view.isLeftOut(pool)) return { is: 'passing', why: refusal.why };
     if (refusal.is !== 'crowded') return refusal;
     const isVain = this.memories.of(name).roomIn === this.surroundings.now();
-    const helps = !isVain && this.requests.of(name).some((it) => isOf(it, id));
+    const helps = !isVain && this.requests.claimsOf(name).some((it) => isOf(it, id));
     return helps ? refusal : { is: 'final', why: refusal.why };
   }
 
   /** Who asked for what the operation enforces, where it was one, and who declared the pool otherwise. */
   private askedBy({ definition, by }: StoredPool, operationId: string): string {
-    const own = this.requests.of(definition.name).filter((it) => isOf(it, operationId));
+    const own = this.requests.claimsOf(definition.name).filter((it) => isOf(it, operationId));
     const names = new Set(own.map((it) => it.by));
     return names.size === 1 ? own[0]!.by : by;
   }
@@ -243,7 +243,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     await this.collections.commit((batch) => {
       const pool = this.pools.get(name);
       if (pool.operation_id !== id) return;
-      const own = this.requests.of(name).filter((it) => isOf(it, id));
+      const own = this.requests.claimsOf(name).filter((it) => isOf(it, id));
       switch (ending.is) {
         case 'done':
           this.requests.changeIn(batch, own, { state: 'active' }, 'service-request.active');

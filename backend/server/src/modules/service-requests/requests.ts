@@ -18,6 +18,11 @@ export type RequestEvent = Extract<EventDraft['type'], `service-request.${string
 @Injectable()
 export class Requests implements OnModuleInit {
   private readonly requests: DurableCollection<StoredRequest>;
+  /** Those that claim capacity, by pool, of the list that was looked through for them. */
+  private claiming: { readonly of: readonly StoredRequest[] | null; readonly byPool: Map<string, StoredRequest[]> } = {
+    of: null,
+    byPool: new Map(),
+  };
 
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
@@ -45,17 +50,15 @@ export class Requests implements OnModuleInit {
     return this.requests.all();
   }
 
-  of(pool: string): StoredRequest[] {
-    return this.requests.all().filter((it) => it.pool === pool);
-  }
-
   /** That hold capacity of the pool or wait for it. */
-  claimsOf(pool: string): StoredRequest[] {
-    return this.requests.all().filter((it) => it.pool === pool && claims(it));
+  claimsOf(pool: string): readonly StoredRequest[] {
+    const all = this.requests.all();
+    if (this.claiming.of !== all) this.claiming = { of: all, byPool: grouped(all.filter(claims), (it) => it.pool) };
+    return this.claiming.byPool.get(pool) ?? [];
   }
 
   heldOf(pool: string): HoldingRequest[] {
-    return this.requests.all().filter((it): it is HoldingRequest => it.pool === pool && holds(it));
+    return this.claimsOf(pool).filter(holds);
   }
 
   find(id: string): StoredRequest | undefined {

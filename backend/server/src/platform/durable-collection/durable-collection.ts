@@ -29,7 +29,7 @@ export class DurableCollection<T extends object> {
   }
 
   all(): readonly T[] {
-    this.sorted ??= this.inOrder([...this.entries.values()].map(({ value }) => value));
+    this.sorted ??= [...this.entries.values()].map(({ value }) => value).sort(orderOf(this.definition));
     return this.sorted;
   }
 
@@ -59,14 +59,14 @@ export class DurableCollection<T extends object> {
 
   /** For `Collections` only. */
   draft(): CollectionDraft<T> {
-    return new CollectionDraft(this.definition, this.entries);
+    return new CollectionDraft(this.definition, this.entries, () => this.all());
   }
 
   /** For `Collections` alone: the draft is stored. Gives the way to tell the listeners. */
   take(draft: CollectionDraft<T>): () => void {
     const change = draft.change();
     this.entries = draft.entries();
-    this.sorted = null;
+    if (this.sorted) this.sorted = afterChange(this.sorted, change, this.definition);
     return () => this.tell(change);
   }
 
@@ -104,10 +104,6 @@ export class DurableCollection<T extends object> {
     }
   }
 
-  private inOrder(values: T[]): T[] {
-    return values.sort(orderOf(this.definition));
-  }
-
   private tell(change: CollectionChange<T>): void {
     if (change.put.length === 0 && change.removed.length === 0) return;
     for (const listener of this.listeners) {
@@ -125,9 +121,11 @@ export class CollectionDraft<T extends object> {
   private readonly after: Map<string, Entry<T>>;
   private readonly touched = new Set<string>();
 
+  /** `sorted`: the values before, in order. */
   constructor(
     private readonly definition: CollectionDefinition<T>,
     private readonly before: ReadonlyMap<string, Entry<T>>,
+    private readonly sorted: () => readonly T[],
   ) {
     this.after = new Map(before);
   }
@@ -156,14 +154,13 @@ export class CollectionDraft<T extends object> {
   trim(): void {
     const { bound, idOf } = this.definition;
     if (bound.policy !== 'drop-last') return;
-    const excess = this.after.size - bound.most;
+    let excess = this.after.size - bound.most;
     if (excess <= 0) return;
-    const candidates = [...this.after.values()]
-      .map(({ value }) => value)
-      .sort(orderOf(this.definition))
-      .reverse()
-      .filter((value) => !bound.keeps?.(value));
-    for (const value of candidates.slice(0, excess)) this.remove(idOf(value), null);
+    for (const value of afterChange(this.sorted(), this.change(), this.definition).reverse()) {
+      if (bound.keeps?.(value)) continue;
+      this.remove(idOf(value), null);
+      if (--excess === 0) return;
+    }
   }
 
   writeIn(transaction: Transaction): void {
@@ -185,7 +182,14 @@ export class CollectionDraft<T extends object> {
   }
 
   change(): CollectionChange<T> {
-    return differenceOf(this.before, this.after);
+    const put: T[] = [];
+    const removed: T[] = [];
+    for (const id of this.touched) {
+      const [was, now] = [this.before.get(id), this.after.get(id)];
+      if (now) put.push(now.value);
+      else if (was) removed.push(was.value);
+    }
+    return { put, removed };
   }
 
   private requireMatch(known: Entry<T> | undefined, id: string, ifMatch: string | null): void {
@@ -199,6 +203,26 @@ export class CollectionDraft<T extends object> {
 function orderOf<T extends object>({ order, idOf }: CollectionDefinition<T>): (a: T, b: T) => number {
   const byId = (a: T, b: T) => (idOf(a) < idOf(b) ? -1 : 1);
   return order ? (a, b) => order(a, b) || byId(a, b) : byId;
+}
+
+/** The values in order once they are changed: without a look at more than each of them once. */
+function afterChange<T extends object>(
+  sorted: readonly T[],
+  { put, removed }: CollectionChange<T>,
+  definition: CollectionDefinition<T>,
+): T[] {
+  const compare = orderOf(definition);
+  const changed = new Set([...put, ...removed].map(definition.idOf));
+  const added = put.toSorted(compare);
+  const values: T[] = [];
+  let next = 0;
+  for (const value of sorted) {
+    if (changed.has(definition.idOf(value))) continue;
+    while (next < added.length && compare(added[next]!, value) < 0) values.push(added[next++]!);
+    values.push(value);
+  }
+  for (const value of added.slice(next)) values.push(value);
+  return values;
 }
 
 function differenceOf<T>(

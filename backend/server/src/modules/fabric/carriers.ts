@@ -2,19 +2,29 @@ import type { FabricRule, Infrastructure, SwitchAbilities } from '@orrery/contra
 import { lowerFabric, sameContent } from '@orrery/planner';
 import type { RuleChange } from '../../ports/fabric-driver.js';
 
-/** Switches with entries, before or after, of a chain whose rules change. */
+/** Rules that are lowered between two looks whether every switch is found. */
+const AT_ONCE = 256;
+
+/**
+ * Switches with entries, before or after, of a chain whose rules change. Whether a switch has entries of a rule does not depend
+ * on others, so no more are lowered once each switch is known to have some: a chain may have thousands.
+ */
 export function carriersOf(
   infrastructure: Infrastructure,
   abilities: ReadonlyMap<string, SwitchAbilities>,
   { before, after }: RuleChange,
 ): ReadonlySet<string> {
   const chains = changedChains(before, after);
-  const carried = [before, after].flatMap((rules) => {
+  const carriers = new Set<string>();
+  for (const rules of [before, after]) {
     const changed = rules.filter(({ chain_id }) => chains.has(chain_id));
-    const { switches } = lowerFabric(infrastructure, abilities, changed);
-    return [...switches].flatMap(([id, { entries }]) => (entries.some(({ rule_id }) => rule_id !== null) ? id : []));
-  });
-  return new Set(carried);
+    for (let i = 0; i < changed.length; i += AT_ONCE) {
+      const { switches } = lowerFabric(infrastructure, abilities, changed.slice(i, i + AT_ONCE));
+      for (const [id, { entries }] of switches) if (entries.some(({ rule_id }) => rule_id !== null)) carriers.add(id);
+      if (carriers.size === switches.size) return carriers;
+    }
+  }
+  return carriers;
 }
 
 function changedChains(before: readonly FabricRule[], after: readonly FabricRule[]): Set<string | null> {

@@ -446,6 +446,10 @@ describe('without a twin', () => {
     for (const kept of [deployed, read]) await server.api.call('getPlan', { params: { id: kept } });
     expect(await redis.keys(KEYS.plan('*'))).toHaveLength(201);
     expect(await redis.zcard(KEYS.planPreviews)).toBe(200);
+    // Of these, as many as are 128 MiB together.
+    await redis.setrange(KEYS.plan(await make()), 128 * 1024 * 1024, '}');
+    const last = await make();
+    expect((await redis.keys(KEYS.plan('*'))).sort()).toEqual([KEYS.plan(deployed), KEYS.plan(last)].sort());
   });
 
   it('refuses a schedule that no engine can carry out, and keeps how a chain is to run', async () => {

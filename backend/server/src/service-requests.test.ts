@@ -5,6 +5,7 @@ import {
   type ServiceRequestSpec,
 } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { KEYS } from './platform/redis-keys.js';
 import { eventsOf } from './testing/events.js';
 import { monitorChain, RACK } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
@@ -113,6 +114,17 @@ describe('service requests', () => {
     });
     expect(late).toMatchObject({ state: 'refused', way: null, shortages: [{ constraint: 'latency' }] });
     expect(late.nearest_us).toBeGreaterThan(0.5);
+    // However often the pool's chain changes, the store keeps a few versions of it.
+    for (const port of [11, 12, 13, 14, 15, 16, 17]) {
+      const { id } = await server.api.call('createServiceRequest', { body: asked(port, { throughput_bps: 1 }) });
+      await becomes(id, 'active');
+    }
+    const { chain_id } = await poolNow();
+    const { versions, deployed_version } = await server.api.call('getChain', { params: { id: chain_id } });
+    expect(deployed_version).toBeGreaterThan(7);
+    expect(versions.map(({ version }) => version)).toContain(deployed_version);
+    expect(versions.length).toBeLessThan(7);
+    expect(await server.running.store.redis.hlen(KEYS.versions(chain_id))).toBe(versions.length);
   });
 
   it('over two pools in one call take no packet of each other, and those of one moment all come to run', async () => {

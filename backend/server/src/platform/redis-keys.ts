@@ -46,7 +46,7 @@ export const KEYS = {
   versions: (chainId: string) => `${project}:versions:${chainId}`,
   /** string: a Plan; expires after a day or is evicted by newer previews, unless it is deployed. */
   plan: (id: string) => `${project}:plan:${id}`,
-  /** sorted set: keys of the retained previews by the time they were last read. */
+  /** sorted set: keys of the retained previews by the time they were last read, and of plans by when they ceased to run. */
   planPreviews: `${project}:plan-previews`,
   /** string: what nodes and fabric were last told and how far the change is (deployments/desired-store.ts). */
   desired: `${project}:desired`,

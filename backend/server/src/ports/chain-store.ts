@@ -29,7 +29,8 @@ export interface ChainStore {
   ): Promise<T>;
   /**
    * Makes the definition the newest version of a chain that the server keeps itself, and says which that is; creates the chain.
-   * Throws 409 if its name is taken or there is no room, 422 if it has errors.
+   * Of older versions, those that run or are about to are kept, and a few of the newest. Throws 409 if its name is taken or
+   * there is no room, 422 if it has errors.
    */
   keep(id: string, definition: ChainDefinition, by: string): Promise<number>;
   /** Removes such a chain, which may be gone already. Throws 409 while it is deployed. */

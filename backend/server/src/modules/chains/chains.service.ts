@@ -29,6 +29,8 @@ interface NewVersion {
 }
 
 const MAX_CHAINS = 1000;
+/** Versions of a chain that the server keeps itself: an operation that waits, or is asked for again, may name one of them. */
+const KEEP_NEWEST = 4;
 
 /** Adds the defaults of fields that the contract has gained since the definition was stored. */
 function withCurrentDefinition(version: ChainVersion): ChainVersion {
@@ -178,9 +180,23 @@ export class ChainsService implements ChainStore, OnModuleInit {
       const before = this.chains.find(id) ?? (await this.begin(id, definition, by));
       if (await this.equalsNewest(before, definition)) return before.versions.at(-1)!.version;
       const next = nextVersion({ ...before, draft: definition, revision: before.revision + 1 }, '', by);
-      await this.collections.commit((batch) => this.putVersionIn(batch, next));
+      const gone = this.unused(before);
+      const versions = next.chain.versions.filter(({ version }) => !gone.includes(version));
+      await this.collections.commit((batch) => {
+        this.putVersionIn(batch, { ...next, chain: { ...next.chain, versions } });
+        if (gone.length > 0) batch.also((transaction) => transaction.hdel(KEYS.versions(id), ...gone.map(String)));
+      });
       return next.version.version;
     });
+  }
+
+  /** Versions that do not run and are not about to, but for the newest. */
+  private unused({ id, versions }: StoredChain): number[] {
+    const planned = [this.view.plan, this.view.comingPlan].flatMap((plan) => plan?.chains ?? []);
+    const used = planned.flatMap(({ chain_id, version }) => (chain_id === id ? version : []));
+    const deployed = this.view.deployment(id)?.version;
+    const old = versions.slice(0, -KEEP_NEWEST).map(({ version }) => version);
+    return old.filter((version) => version !== deployed && !used.includes(version));
   }
 
   async drop(id: string, by: string): Promise<void> {

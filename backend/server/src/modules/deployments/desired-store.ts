@@ -55,7 +55,7 @@ export interface Desired {
   readonly drivers?: readonly DriverChange[];
 }
 
-/** How long a plan that no longer runs is kept. */
+/** How long a plan that no longer runs is kept, unless newer ones take its place. */
 const KEEP_OLD_PLAN_S = 30 * 86_400;
 
 /** Of chains. */
@@ -246,7 +246,11 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
       desired && this.inForceAfter(desired),
     );
     for (const id of after) transaction.persist(KEYS.plan(id));
-    for (const id of before) if (!after.has(id)) transaction.expire(KEYS.plan(id), KEEP_OLD_PLAN_S);
+    for (const id of before) {
+      if (after.has(id)) continue;
+      transaction.expire(KEYS.plan(id), KEEP_OLD_PLAN_S);
+      transaction.zadd(KEYS.planPreviews, Date.now(), KEYS.plan(id));
+    }
   }
 
   /** Ids of the plans that must not expire; undefined: as they are. */

@@ -32,13 +32,22 @@ import { plannedDrivers } from './planned-drivers.js';
 import { type MadePlan, Planner } from './planner.js';
 
 const KEEP_S = 86_400;
-/** Number of undeployed plans that are kept, the most recently read ones: Redis does not evict on its own. */
+/** Undeployed plans that are kept, the most recently read ones, in number and bytes: Redis does not evict on its own. */
 const KEEP_PREVIEWS = 200;
-/** Deletes the plans beyond the newest ARGV[1] of the index KEYS[1], except those without an expiry: they are deployed. */
+const KEEP_BYTES = 128 * 1024 * 1024;
+/**
+ * Deletes the plans beyond the newest ARGV[1], or ARGV[2] bytes, of the index KEYS[1], except the newest and those without an
+ * expiry: they are deployed.
+ */
 const TRIM = `
-for _, key in ipairs(redis.call('zrange', KEYS[1], 0, -ARGV[1] - 1)) do
-  if redis.call('ttl', key) >= 0 then redis.call('del', key) end
-  redis.call('zrem', KEYS[1], key)
+local bytes = 0
+for i, key in ipairs(redis.call('zrevrange', KEYS[1], 0, -1)) do
+  local is_deployed = redis.call('ttl', key) == -1
+  if not is_deployed then bytes = bytes + redis.call('strlen', key) end
+  if i > tonumber(ARGV[1]) or (i > 1 and bytes > tonumber(ARGV[2])) then
+    if not is_deployed then redis.call('del', key) end
+    redis.call('zrem', KEYS[1], key)
+  end
 end`;
 /** Number of look-aheads that are remembered until they are requested as plans. */
 const KEEP_LOOKED = 8;
@@ -106,7 +115,7 @@ export class PlansService implements PlanStore {
     return this.store.transact((transaction) => {
       transaction.set(key, text, 'EX', KEEP_S);
       transaction.zadd(KEYS.planPreviews, created_ms, key);
-      transaction.eval(TRIM, 1, KEYS.planPreviews, KEEP_PREVIEWS);
+      transaction.eval(TRIM, 1, KEYS.planPreviews, KEEP_PREVIEWS, KEEP_BYTES);
     });
   }
 

@@ -1,7 +1,7 @@
 import { MantineProvider } from '@mantine/core';
 import type { MeasuredRequest, ServicePool } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { render, screen, within } from '@testing-library/react';
+import { render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { createMemoryRouter, RouterProvider } from 'react-router';
 import { describe, expect, it, vi } from 'vitest';
@@ -84,11 +84,25 @@ const POOL: ServicePool = {
 };
 
 const lists: Record<string, readonly unknown[]> = {};
+/** Requests beyond the newest. */
+const unlisted: MeasuredRequest[] = [];
 const calls: AbortSignal[] = [];
+type Asked = { readonly state?: string; readonly limit: number };
+type Options = { readonly signal?: AbortSignal };
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
-  callFull: vi.fn(async (name: string) => ({ data: { items: lists[name] ?? [], total: 0 }, next: null })),
-  call: vi.fn(async (name: string, _input: unknown, options?: { signal?: AbortSignal }) => {
+  callFull: vi.fn(async (name: string) => {
+    const more = name === 'listServiceRequests' ? unlisted : [];
+    return { data: { items: [...(lists[name] ?? []), ...more], total: 0 }, next: null };
+  }),
+  call: vi.fn(async (name: string, input: { query?: Asked; params?: { id: string } }, options?: Options) => {
+    const all = (lists.listServiceRequests ?? []) as readonly MeasuredRequest[];
+    if (name === 'getServiceRequest') return [...all, ...unlisted].find(({ id }) => id === input.params!.id);
+    if (name === 'listServiceRequests') {
+      const { state, limit } = input.query!;
+      if (state === undefined) return { items: all.slice(0, limit), total: all.length + unlisted.length };
+      return { items: [], total: all.filter((it) => it.state === state).length };
+    }
     if (name === 'getBulkProgress') return { id: 'b', requests: 2, decided: 1, accepted: 1 };
     if (name !== 'createServiceRequests') return { hosts: [] };
     calls.push(options!.signal!);
@@ -153,6 +167,24 @@ describe('Service requests', () => {
     const detail = within(await screen.findByRole('complementary', { name: 'Service request sr-2' }));
     expect(detail.getByText(REFUSED.why!)).toBeTruthy();
     expect(detail.queryByRole('button', { name: 'Release' })).toBeNull();
+  });
+
+  it('reads the newest first, counts by the server, and shows one that is not among them', async () => {
+    lists.listServiceRequests = [ACTIVE, { ...ACTIVE, id: 'sr-4', state: 'broken' }];
+    lists.listServicePools = [POOL];
+    unlisted.push({ ...REFUSED, id: 'sr-3' });
+    const user = show('/service-requests?request=sr-3');
+    expect(await screen.findByText('The newest 2 of 3.')).toBeTruthy();
+    expect(await screen.findByText(/1 active, 1 broken/)).toBeTruthy();
+    const detail = within(await screen.findByRole('complementary', { name: 'Service request sr-3' }));
+    expect(detail.getByText(REFUSED.why!)).toBeTruthy();
+    const table = within(screen.getByRole('table', { name: 'Service requests' }));
+    const shown = () => table.getAllByRole('button', { name: /port.dst 80/ });
+    expect(shown()).toHaveLength(2);
+    await user.click(screen.getByRole('button', { name: 'Read all' }));
+    await waitFor(() => expect(shown()).toHaveLength(3));
+    expect(screen.queryByText(/The newest/)).toBeNull();
+    unlisted.pop();
   });
 
   it('shows how far a call in bulk has come, and cancels it', async () => {

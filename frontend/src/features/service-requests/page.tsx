@@ -3,7 +3,7 @@ import { IconRouteSquare } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { call } from '../../shared/api/client.js';
-import { useInfrastructure, useServicePools, useServiceRequests } from '../../shared/api/queries.js';
+import { useInfrastructure, useServicePools } from '../../shared/api/queries.js';
 import { useNeeds } from '../../shared/api/session.js';
 import { countText } from '../../shared/format/number.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
@@ -18,17 +18,21 @@ import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { INSTANCE_COLUMNS, REQUEST_COLUMNS } from './columns.js';
 import { RequestDetail } from './request-detail.js';
+import { NO_REQUESTS, useServiceRequest, useServiceRequestCounts, useServiceRequests } from './requests-query.js';
+import classes from './service-requests.module.css';
 
 const BulkDialog = lazy(() => import('./bulk-dialog.js'));
 const PoolDialog = lazy(() => import('./pool-dialog.js'));
 const RequestDialog = lazy(() => import('./request-dialog.js'));
 
 export function Component() {
-  const query = useServiceRequests();
+  const settings = useTableAddress();
+  const [wantsAll, setWantsAll] = useState(false);
+  const query = useServiceRequests(wantsAll || settings.filter !== '' || settings.sort !== null);
+  const counts = useServiceRequestCounts();
   const pools = useServicePools();
   const infrastructure = useInfrastructure();
   const queries = useQueryClient();
-  const settings = useTableAddress();
   const [selectedId, select] = useUrlParam('request');
   const [open, setOpen] = useState<'request' | 'bulk' | 'pool' | null>(null);
   const [mayRequest, mayDesign] = [useNeeds('operator'), useNeeds('designer')];
@@ -37,11 +41,12 @@ export function Component() {
     onError: (error) => notifyError('The pool was not taken down', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['service-pools'] }),
   });
-  const requests = query.data ?? [];
+  const { items: requests, total } = query.data ?? NO_REQUESTS;
   const [first] = pools.data ?? [];
-  const selected = requests.find(({ id }) => id === selectedId);
-  const active = requests.filter(({ state }) => state === 'active').length;
-  const broken = requests.filter(({ state }) => state === 'broken').length;
+  const listed = requests.find(({ id }) => id === selectedId);
+  const unlisted = useServiceRequest(selectedId !== '' && query.data && !listed ? selectedId : null);
+  const selected = listed ?? unlisted.data;
+  const { active, broken } = counts.data ?? { active: 0, broken: 0 };
   const instances = (pools.data ?? []).flatMap(({ id, instances: own }) => own.map((it) => ({ ...it, pool: id })));
   const close = () => setOpen(null);
   const noPool = first ? null : 'There is no pool yet';
@@ -60,7 +65,7 @@ export function Component() {
     >
       <PageHeader
         description={
-          requests.length === 0 ? (
+          requests.length === 0 || !counts.data ? (
             'Ways through shared instances within a latency: chosen, enforced and measured.'
           ) : (
             <LastKnown word=" Stale.">
@@ -101,6 +106,16 @@ export function Component() {
             rowKey={({ id }) => id}
             selectedKey={selectedId}
             onSelect={({ id }) => select(id)}
+            footer={
+              total > requests.length && (
+                <div className={classes.more}>
+                  <span className="muted">{`The newest ${countText(requests.length)} of ${countText(total)}.`}</span>
+                  <Button variant="default" size="compact-xs" loading={wantsAll} onClick={() => setWantsAll(true)}>
+                    Read all
+                  </Button>
+                </div>
+              )
+            }
             empty={
               <EmptyState icon={IconRouteSquare} title="No service requests">
                 {first

@@ -78,7 +78,6 @@ export const useSwitchEntries = (id: string, filter: Readonly<Record<'table' | '
     refetchInterval: 2000,
   });
 /** What they get is measured, and changes without an event. */
-export const useServiceRequests = () => useList('listServiceRequests', 'service-requests', 2000);
 export const useServicePools = () => useList('listServicePools', 'service-pools', 2000);
 export const useCapabilities = () => useList('listCapabilities', 'capabilities');
 /** Servers and boards that plans do not use, or that are back. */

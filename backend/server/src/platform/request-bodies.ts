@@ -6,6 +6,8 @@ import type { ApiRequest } from './route.js';
 const MAX_DEPTH = 64;
 /** Fields that are shown on one line. */
 const ONE_LINE: ReadonlySet<PropertyKey> = new Set(['title', 'name', 'reason']);
+/** Most texts, which need no closer look. */
+const PLAIN = /^[ -~]*$/;
 /** C0 without tab and line ends, DEL, C1, and what changes the direction of text. */
 const CONTROL = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]|\p{Cs}/u;
 
@@ -43,7 +45,8 @@ export function unusableValues(body: unknown): FieldError[] {
     for (const [key, each] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
       if (key === '__proto__' || (key === 'constructor' && isObject(each)))
         errors.push({ pointer: pointerOf([...path, key]), detail: 'is not a known field', code: 'unknown-field' });
-      const unfit = unfitText(String(key)) ?? (typeof each === 'string' ? unfitText(each, ONE_LINE.has(key)) : null);
+      const unfitKey = typeof key === 'string' ? unfitText(key) : null;
+      const unfit = unfitKey ?? (typeof each === 'string' ? unfitText(each, ONE_LINE.has(key)) : null);
       if (unfit) errors.push({ pointer: pointerOf([...path, key]), detail: unfit, code: 'control-character' });
       if (isObject(each)) open.push({ value: each, path: [...path, key] });
       if (typeof each === 'number' && Math.abs(each) > Number.MAX_SAFE_INTEGER)
@@ -55,6 +58,7 @@ export function unusableValues(body: unknown): FieldError[] {
 
 /** Why a text cannot be shown as what it is; null: it can. */
 function unfitText(text: string, oneLine = false): string | null {
+  if (PLAIN.test(text)) return null;
   const [found] = CONTROL.exec(text) ?? (oneLine ? (/[\t\n\r]/.exec(text) ?? []) : []);
   if (found === undefined) return null;
   return `contains the control character U+${found.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;

@@ -42,6 +42,8 @@ function withCurrentDefinition(version: ChainVersion): ChainVersion {
 export class ChainsService implements ChainStore, OnModuleInit {
   private readonly mutex = new Mutex();
   private readonly chains: DurableCollection<StoredChain>;
+  /** The newest version of each chain that the server keeps itself: it is planned at once, and may be large. */
+  private readonly kept = new Map<string, ChainVersion>();
 
   constructor(
     @Inject(STORE) private readonly store: Store,
@@ -99,6 +101,8 @@ export class ChainsService implements ChainStore, OnModuleInit {
   }
 
   async version(id: string, version: number): Promise<ChainVersion> {
+    const kept = this.kept.get(id);
+    if (kept?.version === version) return kept;
     const found = await this.store.hashJson<ChainVersion>(KEYS.versions(id), String(version));
     if (!found) throw notFound('version', `${id} ${version}`);
     return withCurrentDefinition(found);
@@ -170,6 +174,7 @@ export class ChainsService implements ChainStore, OnModuleInit {
           });
         });
       });
+      this.kept.delete(id);
     });
   }
 
@@ -186,6 +191,7 @@ export class ChainsService implements ChainStore, OnModuleInit {
         this.putVersionIn(batch, { ...next, chain: { ...next.chain, versions } });
         if (gone.length > 0) batch.also((transaction) => transaction.hdel(KEYS.versions(id), ...gone.map(String)));
       });
+      this.kept.set(id, next.version);
       return next.version.version;
     });
   }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { ImplementationChoice, type Operation } from '@orrery/contract';
+import { type ChainDefinition, ImplementationChoice, type Operation } from '@orrery/contract';
 import { poolChain } from '@orrery/planner';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -163,17 +163,19 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
       const held = this.requests.heldOf(id);
       const waiting = held.filter(({ state }) => state === 'requested');
       const running = this.view.deployedOf(pool);
-      const wanted = this.wanted(pool);
+      const wanted = this.wanted(pool, held);
       if (running && isDeepStrictEqual(running, wanted)) {
         // They take ways that their pool has with their classes already.
         this.requests.changeIn(batch, waiting, { state: 'active' }, 'service-request.active');
         if (pool.failed !== null) this.pools.putIn(batch, { ...pool, failed: null });
         return false;
       }
-      const { refused } = this.memories.of(id);
+      const memory = this.memories.of(id);
+      const { refused } = memory;
       if (refused?.surroundings === this.surroundings.now() && isDeepStrictEqual(refused.chain, wanted)) return false;
       const number = pool.operations + 1;
       const operation_id = `op-${pool.chain_id}-${number}`;
+      memory.begun = { id: operation_id, chain: wanted };
       this.pools.putIn(batch, { ...pool, operation_id, operations: number });
       this.requests.changeIn(batch, waiting, { state: 'deploying', operation_id });
       const what = running ? `Change the ways of ${id}` : `Deploy ${id}`;
@@ -184,8 +186,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
   }
 
   /** The chain of the pool with all requests that hold capacity. */
-  private wanted(pool: StoredPool) {
-    const held = this.requests.heldOf(pool.definition.name);
+  private wanted(pool: StoredPool, held = this.requests.heldOf(pool.definition.name)): ChainDefinition {
     const { kept } = this.view.waysOf(pool, held, this.worksIn(pool));
     return poolChain(pool.definition, pool.instances, held.map(heldRequest), kept);
   }
@@ -200,12 +201,15 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
   private async submit({ step }: LoopRun, pool: StoredPool, id: string): Promise<void> {
     const { chain_id, instances } = pool;
     const by = this.askedBy(pool, id);
+    const { begun } = this.memories.of(pool.definition.name);
+    const chain = begun?.id === id ? begun.chain : this.wanted(pool);
     try {
-      const version = await step(this.chains.keep(chain_id, this.wanted(pool), by));
+      const version = await step(this.chains.keep(chain_id, chain, by));
       // What runs stays where it is, or goes back to software where its slot has failed.
       const running = new Set(this.view.deployedOf(pool)?.nodes.map((node) => node.id));
+      const added = new Set(chain.nodes.flatMap((node) => (running.has(node.id) ? [] : node.id)));
       const implementations = instances.flatMap(({ id: node_id, slot }) =>
-        slot && !running.has(node_id) ? [ImplementationChoice.parse({ chain_id, node_id, on: 'board', slot })] : [],
+        slot && added.has(node_id) ? [ImplementationChoice.parse({ chain_id, node_id, on: 'board', slot })] : [],
       );
       await step(
         this.deployer.change({ chains: [{ chain_id, version }], implementations }, { id, kind: 'deploy', by }),

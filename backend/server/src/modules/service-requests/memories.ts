@@ -17,6 +17,8 @@ export interface Memory {
   crowded: boolean;
   /** The surroundings in which all of them had room when that was done. */
   roomIn: string | null;
+  /** The operation that was begun last, with the chain that it is to bring about. */
+  begun: { readonly id: string; readonly chain: ChainDefinition } | null;
   /** What does not pass: it is not tried again while all of this is the same. */
   refused: { readonly chain: ChainDefinition; readonly surroundings: string } | null;
   /** Attempts in a row that found no way for broken requests, and when the next one is due. */
@@ -31,6 +33,7 @@ const NOTHING: Memory = {
   waitsFor: null,
   crowded: false,
   roomIn: null,
+  begun: null,
   refused: null,
   vain: 0,
   anewMs: 0,

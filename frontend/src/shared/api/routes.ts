@@ -36,6 +36,7 @@ export const PATHS = {
   deleteServicePool: ['DELETE', '/service-pools/{id}'],
   listServiceRequests: ['GET', '/service-requests'],
   createServiceRequest: ['POST', '/service-requests'],
+  getServiceRequest: ['GET', '/service-requests/{id}'],
   createServiceRequests: ['POST', '/service-requests/bulk'],
   getBulkProgress: ['GET', '/service-requests/bulk/{id}'],
   deleteServiceRequest: ['DELETE', '/service-requests/{id}'],

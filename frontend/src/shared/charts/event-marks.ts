@@ -114,12 +114,12 @@ export function useMarkedEvents(windowS: number, parts: ReadonlySet<string> | nu
   const edgeMs = Math.max(0, Math.floor(leftMs / stepMs) * stepMs);
   const about = useMemo(() => aboutOf(parts), [parts]);
   const live = liveMarks.take(useLiveEvents());
-  const { data } = useQuery({
+  const { data } = useQuery<MarksRead>({
     queryKey: ['events', 'marked', edgeMs, about],
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { data, error } }) => (!data || error || isBehind(data, live) ? RETRY_MS : false),
-    queryFn: async ({ signal }): Promise<MarksRead> => {
+    queryFn: async ({ signal }) => {
       const until_id = live.latest_id;
       const query = { limit: EARLIER, order: 'newest-first', marked: 'true', after: `${edgeMs}-0` } as const;
       const asked = about === undefined ? query : { ...query, about };

@@ -30,7 +30,9 @@ export function HandoverNote({ chain_id, node_id }: HandoverNoteProps) {
   if (!data || data.why === null) return null;
   return (
     <div className={classes.row} role="status">
-      <span>The hand-over to the switches {data.given_up ? 'was given up' : 'waits'}: {data.why}.</span>
+      <span>
+        The hand-over to the switches {data.given_up ? 'was given up' : 'waits'}: {data.why}.
+      </span>
       {data.given_up && mayOperate && (
         <Button variant="subtle" loading={retry.isPending} onClick={() => retry.mutate()}>
           Try again

@@ -46,7 +46,13 @@ export default function SplitDialog({ title, split, version, plan: base, asked: 
   const staged = read.data?.data.staged;
   /** What is asked, in the step in which the split is, unless flows are to lose their state. */
   const wanted =
-    asked && read.data ? inStep(asked, staged, read.data.data.targets.map(({ range }) => range)) : asked;
+    asked && read.data
+      ? inStep(
+          asked,
+          staged,
+          read.data.data.targets.map(({ range }) => range),
+        )
+      : asked;
   const edit =
     <T,>(set: (value: T) => void) =>
     (value: T) => {

@@ -184,7 +184,7 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
     expect(reading.drift).toEqual([]);
     expect(reading.kept).toHaveLength(keep.capacity);
     const entries = ranged(1, keep);
-    const [figures] = splitSamples(entries, reading.counts, reading.kept!);
+    const [figures] = splitSamples(entries, reading.counts, reading.kept!, new Map());
     const [left, right] = ['02:0e:00:01:00:00', '02:0e:00:02:00:00'].map(
       (mac) =>
         figures!.targets.find(({ to }) => to.kind === 'hop' && to.hop === Number.parseInt(mac.slice(9, 11), 16))!,

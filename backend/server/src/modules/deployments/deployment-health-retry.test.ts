@@ -33,6 +33,7 @@ it('a rejected write is retried once a second, whatever changes, until the serve
     { onChange: () => undefined } as unknown as TwinView,
     {
       lackOf: () => null,
+      withExceptions: () => new Map(),
       troublesOf: () => [{ what: 'it is away', rebuilt: null }],
       nfState: () => ({ state: 'running', detail: null }),
       onChange: () => undefined,

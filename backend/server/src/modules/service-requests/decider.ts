@@ -172,7 +172,7 @@ export class Decider {
         const after = { ...before, ...outcomeOf(decision), state: without, why: detail, updated_ms: now };
         failed.push({ before, after });
       }
-      return (batch) => {
+      return (batch: Batch) => {
         const chosen = found.filter(({ id }) => isAsItWas(befores.get(id)!));
         const changed = failed.filter(({ before }) => isAsItWas(before));
         if (chosen.length > 0) call.bookIn(batch);

@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { EventDraft, MeasuredRequest } from '@orrery/contract';
+import { grouped } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { conflict } from '../../platform/problem.js';

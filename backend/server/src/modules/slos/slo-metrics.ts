@@ -40,12 +40,7 @@ export class SloMetrics {
       const { chain_id: chain, slo_id: objective } = status;
       return { chain, class: known!.classes.get(ledgerId(status)) ?? '', objective };
     };
-    const gauge = (
-      name: string,
-      help: string,
-      more: readonly string[],
-      tellNow: () => Tell,
-    ) =>
+    const gauge = (name: string, help: string, more: readonly string[], tellNow: () => Tell) =>
       new Gauge({
         name: `orrery_slo_${name}`,
         help,

@@ -196,7 +196,7 @@ it('waits while somebody changes the chain', async () => {
 
 it('is told with what the switch got, also where the server died before it knew what it had asked for', async () => {
   await server()();
-  const [{ id }] = world.asked as [{ id: string }];
+  const [{ id }] = world.asked as [(typeof world.asked)[number]];
   for (const entry of stored.values()) stored.set(entry.id, { ...entry, asked: null } as { id: string });
   world.operations.set(id, { ...world.operations.get(id)!, state: 'COMPLETED' });
   world.plan = planOf('pn-2', 'switch');

@@ -276,8 +276,14 @@ async function compare(
     x,
     y: { label: 'instances', unit: '' },
     series: [
-      line('without loops', looks(naive, ({ instances }) => instances)),
-      line('with scaling and healing', looks(here, ({ instances }) => instances)),
+      line(
+        'without loops',
+        looks(naive, ({ instances }) => instances),
+      ),
+      line(
+        'with scaling and healing',
+        looks(here, ({ instances }) => instances),
+      ),
     ],
   });
   plot({
@@ -286,8 +292,16 @@ async function compare(
     x,
     y: { label: 'budget', unit: '%' },
     series: [
-      line('without loops', looks(naive, ({ left }) => left), 100),
-      line('with scaling and healing', looks(here, ({ left }) => left), 100),
+      line(
+        'without loops',
+        looks(naive, ({ left }) => left),
+        100,
+      ),
+      line(
+        'with scaling and healing',
+        looks(here, ({ left }) => left),
+        100,
+      ),
     ],
   });
 }

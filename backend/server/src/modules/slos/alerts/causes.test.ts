@@ -98,7 +98,12 @@ describe('what a chain ran on', () => {
     const definition = { traffic_class: { from: ['host-1'] } };
     return { graph: { nodes: [node], edges: [] }, chains: [{ chain_id, definition }] } as never;
   };
-  const away: EventDraft = { type: 'node.disconnected', subject: 'server-1', message: 'server-1 is away', data: { origin: 'twin' } };
+  const away: EventDraft = {
+    type: 'node.disconnected',
+    subject: 'server-1',
+    message: 'server-1 is away',
+    data: { origin: 'twin' },
+  };
 
   it('is what it ran on before a loop moved it away from what had failed', () => {
     const sites = new SiteMemory();

@@ -26,6 +26,7 @@ const STORED = {
   [`${SERVER}/modules/scaling/conductor.ts`]: 'the age of a stored step, which another server may have begun',
   [`${SERVER}/modules/scaling/scaling-loop.ts`]: 'cool-down since a stored scaling',
   [`${SERVER}/modules/scenarios/e2-split/e2-split.ts`]: 'the time axis of a chart',
+  [`${SERVER}/modules/scenarios/e2-load-wave/e2-load-wave.ts`]: 'the time axis of a chart',
   [`${SERVER}/modules/scenarios/series.ts`]: 'the time axis of a chart',
   [`${SERVER}/modules/scenarios/swap/swap.ts`]: 'a query for stored samples and events',
   [`${SERVER}/modules/sessions/sessions.service.ts`]: 'sessions expire over restarts',

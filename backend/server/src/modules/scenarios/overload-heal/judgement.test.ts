@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { pointsOf, recovery, secondsMissed, serverToCut } from './judgement.js';
+import { recovery, secondsMissed, serverToCut } from './judgement.js';
 
 it('counts the seconds in which an objective was missed, each up to the next look', () => {
   const looks = [false, true, true, false, true].map((missed, i) => ({ s: [0, 1, 3, 3.5, 5][i]!, missed }));
@@ -50,14 +50,4 @@ it('cuts off the server of the NF alone where there is one, and in the next roun
   expect(cut([front, own, other], true)).toEqual({ server: 'a', together: true });
   expect(cut([front, other], true)).toEqual({ server: 'b', together: false });
   expect(cut([front], null)).toBeNull();
-});
-
-it('rises within the time in which it is high', () => {
-  expect(pointsOf({ low: 4, high: 16, low_s: 20, rise_s: 15, high_s: 60 })).toEqual([
-    { at_s: 0, rate_bps: 4 },
-    { at_s: 20, rate_bps: 4 },
-    { at_s: 35, rate_bps: 16 },
-    { at_s: 80, rate_bps: 16 },
-    { at_s: 82, rate_bps: 4 },
-  ]);
 });

@@ -13,28 +13,6 @@ export interface Look {
   readonly left: number | null;
 }
 
-/** A load that is low, high and low again, in bit/s; that it rises belongs to the time in which it is high. */
-export interface Wave {
-  readonly low: number;
-  readonly high: number;
-  readonly low_s: number;
-  readonly rise_s: number;
-  readonly high_s: number;
-}
-
-const FALL_S = 2;
-
-/** Points of the load, linear in between; it stays at the last one. */
-export function pointsOf({ low, high, low_s, rise_s, high_s }: Wave): { at_s: number; rate_bps: number }[] {
-  return [
-    { at_s: 0, rate_bps: low },
-    { at_s: low_s, rate_bps: low },
-    { at_s: low_s + rise_s, rate_bps: high },
-    { at_s: low_s + high_s, rate_bps: high },
-    { at_s: low_s + high_s + FALL_S, rate_bps: low },
-  ];
-}
-
 /** Seconds in which an objective was missed: each look tells of the time until the next one. */
 export function secondsMissed(looks: readonly Pick<Look, 's' | 'missed'>[]): number {
   return looks.reduce((sum, { s, missed }, i) => sum + (missed ? (looks[i + 1]?.s ?? s) - s : 0), 0);

@@ -1,0 +1,20 @@
+type Point = readonly [s: number, value: number];
+
+/** Value of a series at a time: that of its latest point; null before the first. Requires ascending times. */
+export function valueAt(points: readonly Point[], s: number): number | null {
+  return points.findLast(([at]) => at <= s)?.[1] ?? null;
+}
+
+/** Instances that an NF needs for a rate (E2 3.6.3): what a bit/s takes of a core when one instance runs, by what an instance may use. */
+export function optimum(rate_bps: number, cores_per_bps: number, cpu_limit: number): number {
+  return Math.max(1, Math.ceil((rate_bps * cores_per_bps) / cpu_limit - 1e-9));
+}
+
+/** By how much a series is above another one on average, as a share of that; only where both are known. Null: nowhere. */
+export function meanGap(actual: readonly Point[], lowest: readonly Point[], fromS: number): number | null {
+  const gaps = lowest.flatMap(([s, least]) => {
+    const value = s >= fromS && least > 0 ? valueAt(actual, s) : null;
+    return value === null ? [] : [value / least - 1];
+  });
+  return gaps.length > 0 ? gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length : null;
+}

@@ -4,6 +4,7 @@ import { bench as containers } from './bench/containers.mjs';
 import { bench as dataplane } from './bench/dataplane.mjs';
 import { bench as deploy } from './bench/deploy.mjs';
 import { bench as fabric } from './bench/fabric.mjs';
+import { bench as loops } from './bench/loops.mjs';
 import { bench as migration } from './bench/migration.mjs';
 import { bench as native } from './bench/native.mjs';
 import { bench as planner } from './bench/planner.mjs';
@@ -13,7 +14,7 @@ import { setUp } from './setup/main.mjs';
 import { SetupError } from './setup/progress.mjs';
 
 /** All except those with `twin: false` run the twin or reserve memory, which needs root. */
-const BENCHES = { planner, dataplane, migration, native, containers, boards, deploy, twin, fabric };
+const BENCHES = { planner, dataplane, migration, native, containers, boards, deploy, twin, fabric, loops };
 
 const HELP = `npm run bench -- NAME [--json]
 
@@ -24,11 +25,24 @@ ${Object.entries(BENCHES)
 
 Prints a table, or with --json one object per figure: {name, value, unit, better, bar, baseline, ratio, pass}.`;
 
-/** Derives the remaining fields of a figure: the ratio to the baseline and whether the bar is met. */
-function complete({ name, value, unit, better, bar = null, baseline = null }) {
-  const ratio = baseline ? value / baseline : null;
-  const pass = bar === null ? null : better === 'lower' ? value <= bar : value >= bar;
-  return { name, value, unit, better, bar, baseline, ratio, pass };
+/** Derives the remaining fields of a figure: the ratio to the baseline and, unless it is known already, whether the bar is met. */
+function complete({ name, value, unit, better, bar = null, baseline = null, pass }) {
+  const ratio = baseline && value !== null ? value / baseline : null;
+  return {
+    name,
+    value,
+    unit,
+    better,
+    bar,
+    baseline,
+    ratio,
+    pass: pass === undefined ? meets(value, better, bar) : pass,
+  };
+}
+
+function meets(value, better, bar) {
+  if (bar === null) return null;
+  return better === 'lower' ? value <= bar : value >= bar;
 }
 
 const number = (value) => (value === null ? '' : value >= 100 ? value.toFixed(0) : value.toPrecision(3));
@@ -39,7 +53,7 @@ function table(figures) {
     f.name,
     number(f.value),
     f.unit,
-    f.better,
+    f.better ?? '',
     number(f.bar),
     number(f.baseline),
     number(f.ratio),

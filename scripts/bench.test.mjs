@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { cyclesIn, SOFTWARE } from './bench/boards.mjs';
+import { figureOf, SCENARIOS } from './bench/loops.mjs';
 import { runPlanner } from './bench/planner.mjs';
 import { ROOT } from './setup/paths.mjs';
 
@@ -55,4 +56,44 @@ test('the planner is measured from end to end', async () => {
     assert.ok(unit !== undefined && ['lower', 'higher'].includes(better), name);
   }
   assert.equal(new Set(figures.map(({ name }) => name)).size, figures.length, 'two figures have one name');
+});
+
+test('loops are measured by scenarios that there are', () => {
+  const ids = execFileSync(
+    'git',
+    ['grep', '-hoE', "^ *'?(id: )?'[a-z0-9]+(-[a-z0-9]+)+'", '--', 'backend/server/src/modules/scenarios'],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+    },
+  );
+  for (const scenario of SCENARIOS) assert.ok(ids.includes(`'${scenario}'`), `no scenario ${scenario}`);
+});
+
+test('a figure of a scenario is better in the direction of its bar', () => {
+  const of = (bar, pass) =>
+    figureOf('s', { name: 'n', here: 2, published: 4, unit: 's', bar, pass, source: '', note: '', modelled: false });
+  const common = { value: 2, unit: 's', baseline: 4 };
+  assert.deepEqual(of({ least: 1, most: null }, true), {
+    ...common,
+    name: 's: n',
+    better: 'higher',
+    bar: 1,
+    pass: true,
+  });
+  assert.deepEqual(of({ least: null, most: 1 }, false), {
+    ...common,
+    name: 's: n',
+    better: 'lower',
+    bar: 1,
+    pass: false,
+  });
+  assert.deepEqual(of({ least: 1, most: 3 }, true), {
+    ...common,
+    name: 's: n, 1 to 3',
+    better: null,
+    bar: null,
+    pass: true,
+  });
+  assert.deepEqual(of(null, null), { ...common, name: 's: n', better: null, bar: null, pass: null });
 });

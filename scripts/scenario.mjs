@@ -1,7 +1,8 @@
 import { ApiError } from './client.mjs';
 import { runCommand, UsageError } from './command-line.mjs';
-import { isInterrupted, onInterrupt } from './interrupt.mjs';
+import { isInterrupted } from './interrupt.mjs';
 import { readArguments, readParameters } from './scenario/arguments.mjs';
+import { runScenario } from './scenario/follow.mjs';
 import { isGood, missesOf, tableOf } from './scenario/report.mjs';
 import { targetAt } from './scenario/target.mjs';
 import { SetupError, step } from './setup/progress.mjs';
@@ -19,8 +20,6 @@ Runs a scenario on the Orrery at URL or on this machine or, if none is running, 
 
 Exit status: 0 every figure is within its bar, 1 the run failed or a figure is not, 2 the command line is invalid.`;
 
-const POLL_MS = 500;
-
 function describe({ id, title, source, duration_s, role, needs, parameters }) {
   const lines = Object.entries(parameters.properties ?? {}).map(
     ([key, schema]) => `    --set ${`${key}=${schema.default}`.padEnd(32)} ${schema.description ?? ''}`,
@@ -33,29 +32,13 @@ function describe({ id, title, source, duration_s, role, needs, parameters }) {
   ].join('\n');
 }
 
-async function follow(target, id) {
-  let told = -1;
-  for (;;) {
-    const run = await target.api('GET', `/scenario-runs/${id}`);
-    for (const [index, { state, title, detail }] of run.steps.entries()) {
-      if (index <= told || state === 'pending' || state === 'running') continue;
-      process.stderr.write(`  ${state.padEnd(8)}${title}${detail ? `: ${detail}` : ''}\n`);
-      told = index;
-    }
-    if (run.state !== 'running') return run;
-    await new Promise((done) => setTimeout(done, POLL_MS));
-  }
-}
-
 async function runOn(target, { name, set, json }) {
   const { items } = await target.api('GET', '/scenarios?limit=1000');
   const scenario = items.find(({ id }) => id === name);
   if (!scenario) throw new UsageError(`No scenario ${name}; known scenarios: ${items.map(({ id }) => id).join(', ')}.`);
   const parameters = readParameters(set, scenario.parameters);
   await target.prepare();
-  const { id } = await target.api('POST', `/scenarios/${name}/runs`, { parameters });
-  onInterrupt(() => target.api('DELETE', `/scenario-runs/${id}`).catch(() => null));
-  const report = await step(scenario.title, () => follow(target, id), isGood);
+  const report = await step(scenario.title, () => runScenario(target, name, parameters), isGood);
   const good = isGood(report);
   if (json) console.log(JSON.stringify({ ok: good, ...report }));
   else console.log(`\n${tableOf(report)}\n`);

@@ -58,6 +58,9 @@ export const SERVICE_REQUEST_ROUTES = defineRoutes({
     summary: 'Take down a service pool that no request uses',
     role: 'designer',
     params: byName,
+    query: z.strictObject({
+      requests: z.enum(['keep', 'release']).default('keep').describe('keep: refused while requests use the pool'),
+    }),
     status: 204,
     problems: [404, 409],
   },

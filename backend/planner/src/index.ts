@@ -81,7 +81,7 @@ export {
 } from './requests/admit.js';
 export { ClassIndex, canMatch, type HeldClass } from './requests/class-index.js';
 export { EntryRoom } from './requests/entry-room.js';
-export type { LiveInstance, LiveOption, LiveState } from './requests/live-network.js';
+export { type LiveInstance, type LiveOption, type LiveState, liveNetwork } from './requests/live-network.js';
 export {
   brokenWays,
   edgesLeft,

@@ -37,7 +37,7 @@ export function Component() {
   const [open, setOpen] = useState<'request' | 'bulk' | 'pool' | null>(null);
   const [mayRequest, mayDesign] = [useNeeds('operator'), useNeeds('designer')];
   const remove = useMutation({
-    mutationFn: (id: string) => call('deleteServicePool', { params: { id } }),
+    mutationFn: (id: string) => call('deleteServicePool', { params: { id }, query: {} }),
     onError: (error) => notifyError('The pool was not taken down', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['service-pools'] }),
   });

@@ -9,6 +9,7 @@ import {
   P4ProgramUpload,
   ReconfigurationPolicyRequest,
   ScalingPolicyRequest,
+  ServicePoolDefinition,
   SwitchNode,
 } from '@orrery/contract';
 import { z } from 'zod';
@@ -57,6 +58,24 @@ export const KINDS = {
       const isDown = async () => (await api.call('getChain', { params: { id } })).deployment_state === 'none';
       await eventually('the chain is taken down', isDown, signal);
       await api.call('deleteChain', { params: { id } });
+    },
+  },
+  /** With the requests that it carries. */
+  'service-pool': {
+    make: async (api, request) =>
+      (await api.call('createServicePool', { body: ServicePoolDefinition.parse(request) })).id,
+    list: async (api) => {
+      const { items } = await api.call('listServicePools', EVERY);
+      return items.map(({ id, created_ms }) => ({
+        id,
+        is: (request, notedMs) => id === ServicePoolDefinition.parse(request).name && created_ms >= notedMs,
+      }));
+    },
+    remove: async (api, id, signal) => {
+      const isThere = async () => (await api.call('listServicePools', EVERY)).items.some((pool) => pool.id === id);
+      if (!(await isThere())) return;
+      await api.call('deleteServicePool', { params: { id }, query: { requests: 'release' } });
+      await eventually('the pool is taken down', async () => !(await isThere()), signal);
     },
   },
   policy: {

@@ -90,11 +90,13 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     return this.memories.of(id).waitsFor;
   }
 
-  /** Has the pool taken down, unless requests use it or wait for it; false: some do. */
-  remove(id: string): Promise<boolean> {
+  /** Has the pool taken down, unless requests use it or wait for it, which `releasedBy` releases; false: some do. */
+  remove(id: string, releasedBy: string | null): Promise<boolean> {
     return this.collections.commit((batch) => {
       const pool = this.pools.get(id);
-      if (this.requests.claimsOf(id).length > 0) return false;
+      const claims = this.requests.claimsOf(id);
+      if (claims.length > 0 && releasedBy === null) return false;
+      this.requests.releaseIn(batch, claims, releasedBy ?? '');
       this.pools.putIn(batch, { ...pool, removing: true });
       return true;
     });

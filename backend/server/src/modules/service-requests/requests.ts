@@ -86,10 +86,14 @@ export class Requests implements OnModuleInit {
     return this.collections.commit((batch) => {
       const request = this.requests.get(id);
       if (!claims(request)) throw conflict(`The request is ${request.state}.`);
-      const released = { ...request, state: 'released' as const, updated_ms: Date.now() };
-      batch.put(this.requests, released);
-      this.tellIn(batch, 'service-request.released', [released], by);
+      this.releaseIn(batch, [request], by);
     });
+  }
+
+  releaseIn(batch: Batch, requests: readonly StoredRequest[], by: string): void {
+    const released = requests.map((it) => ({ ...it, state: 'released' as const, updated_ms: Date.now() }));
+    for (const request of released) batch.put(this.requests, request);
+    this.tellIn(batch, 'service-request.released', released, by);
   }
 
   /** Changes the state of requests, with their event. */

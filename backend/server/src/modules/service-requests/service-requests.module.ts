@@ -53,8 +53,11 @@ class ServicePoolsController {
   }
 
   @Route('deleteServicePool')
-  async delete(@Input() { params }: RouteInput<'deleteServicePool'>): Promise<void> {
-    if (!(await this.enforcement.remove(params.id)))
+  async delete(
+    @Input() { params, query }: RouteInput<'deleteServicePool'>,
+    @Caller() caller: SessionInfo,
+  ): Promise<void> {
+    if (!(await this.enforcement.remove(params.id, query.requests === 'release' ? caller.name : null)))
       throw conflict('Requests use the pool, or wait for it; release them first.');
   }
 

@@ -1,6 +1,5 @@
 import { nfInstances, type Problem } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { unavailable } from './platform/problem.js';
 import { KEYS } from './platform/redis-keys.js';
 import { IDS_CHAIN, monitorChain, RACK } from './testing/fixtures.js';
 import { loseAnswers } from './testing/lost-answers.js';
@@ -38,21 +37,18 @@ describe('a deployment', () => {
 
   it('that Redis stored is carried out even if the reply was lost', async () => {
     const { id } = await server.api.call('createChain', { body: monitorChain('a') });
-    const { store } = server.running;
-    const transact = store.transact.bind(store);
-    let lost = 0;
-    store.transact = async (fill) => {
-      const results = await transact(fill);
-      if (lost > 0 || (await store.redis.llen(KEYS.operationQueue)) === 0) return results;
-      lost++;
-      throw unavailable('The answer was lost.');
-    };
+    let isFirst = true;
+    const answers = loseAnswers(server.running.store, () => {
+      const isLost = isFirst;
+      isFirst = false;
+      return isLost;
+    });
     const answer = await server.api.request('createDeployment', { body: JSON.stringify({ chain_id: id }) });
     expect(answer.status).toBe(503);
     const isRunning = async () =>
       (await server.api.call('getChain', { params: { id } })).deployment_state === 'running';
     await until('it runs', isRunning);
-    expect(lost).toBe(1);
+    expect(answers.lost).toBe(1);
     const [operation] = (await server.api.call('listOperations')).items;
     expect(operation).toMatchObject({ subject: id, state: 'COMPLETED' });
   });

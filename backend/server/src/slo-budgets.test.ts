@@ -22,6 +22,10 @@ let chainId: string;
 beforeEach(async () => {
   server = await TestServer.start(SLOW);
   await server.api.call('pauseLoop', { params: { id: 'slo' } });
+  // What the test counts by is a time of its own.
+  const { redis } = server.running.store;
+  await until('the server has stored its time', async () => (await redis.exists(KEYS.sloClock)) === 1);
+  await redis.del(KEYS.sloClock);
   chainId = (await server.api.call('createChain', { body: definition })).id;
 });
 afterEach(() => server.stop());
@@ -91,7 +95,9 @@ const STATUS: Omit<SloStatus, 'chain_id' | 'state' | 't_ms'> = {
   origin: 'twin',
 };
 
+/** What stops stores nothing more, as if it were killed. */
 async function restart(): Promise<void> {
+  server.running.store.transact = () => Promise.reject(new Error('killed'));
   await server.pause();
   server = await TestServer.start(SLOW, server.scratch);
 }

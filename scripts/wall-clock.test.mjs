@@ -27,6 +27,7 @@ const STORED = {
   [`${SERVER}/modules/scaling/scaling-loop.ts`]: 'cool-down since a stored scaling',
   [`${SERVER}/modules/scenarios/e2-split/e2-split.ts`]: 'the time axis of a chart',
   [`${SERVER}/modules/scenarios/e2-load-wave/e2-load-wave.ts`]: 'the time axis of a chart',
+  [`${SERVER}/modules/scenarios/hyper-chaining/hyper-chaining.ts`]: 'a query for stored samples',
   [`${SERVER}/modules/scenarios/series.ts`]: 'the time axis of a chart',
   [`${SERVER}/modules/scenarios/swap/swap.ts`]: 'a query for stored samples and events',
   [`${SERVER}/modules/sessions/sessions.service.ts`]: 'sessions expire over restarts',

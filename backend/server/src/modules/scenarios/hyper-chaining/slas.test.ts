@@ -7,7 +7,7 @@ it('fillers leave too little at each instance for the probes, so that these need
   const pool = poolOf('client-1');
   for (const nf of HARDWARE) expect(pool.nfs.find((it) => it.nf === nf)!.count).toBe(fillers('client-1').length);
   const [filler] = fillers('client-1');
-  const asked = probed('client-1', '10.0.0.1', 9000, 0.6 * RATE_BPS);
+  const asked = probed('client-1', '10.0.0.1', 9000, 0.6 * RATE_BPS, 'with-software');
   expect(filler!.throughput_bps + asked.throughput_bps).toBeGreaterThan(RATE_BPS);
 });
 

@@ -64,8 +64,21 @@ export function fillers(from: string): ServiceRequestSpec[] {
   }));
 }
 
-/** The packets of the probes: through functions that boards run, and one that runs in software alone. */
-export function probed(from: string, address: string, port: number, throughput_bps: number): ServiceRequestSpec {
+/** Forms of the chain of the probes: of functions that boards run, and with one that runs in software alone. */
+export const FORMS = {
+  'with-software': [...HARDWARE, SOFTWARE],
+  'of-hardware': [...HARDWARE],
+} as const;
+export type Form = keyof typeof FORMS;
+
+/** The packets of the probes. */
+export function probed(
+  from: string,
+  address: string,
+  port: number,
+  throughput_bps: number,
+  form: Form,
+): ServiceRequestSpec {
   return {
     pool: POOL,
     from: [from],
@@ -73,7 +86,7 @@ export function probed(from: string, address: string, port: number, throughput_b
       { attribute: 'ip.dst', op: 'is', value: address },
       { attribute: 'port.dst', op: 'is', value: port },
     ],
-    functions: [...HARDWARE, SOFTWARE],
+    functions: [...FORMS[form]],
     latency_us: 1e6,
     throughput_bps,
   };

@@ -239,7 +239,7 @@ async function compare(stage: Stage, memory: Memory, parameters: Parameters): Pr
     here: percent(cpuGap),
     source: SOURCE,
     bar: { least: null, most: 60 },
-    note: `parts of cores that instances may use, beside the fewest instances that the load of the moment needs at the cost measured alone; an instance here is a whole step of few, published with up to 56; ${cores}`,
+    note: `beside the fewest instances that the load needs, at the cost measured alone; each is a large step here, where up to 56 are published; ${cores}`,
   });
   stage.figure({
     name: 'Switch bandwidth above the input, mean',

@@ -1,4 +1,4 @@
-import { ChainDefinition, Name, type ServicePool, type ServiceRequest, sampleKey } from '@orrery/contract';
+import { ChainDefinition, Name, type ServiceRequest, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import { observeCores } from '../busy-cores.js';

@@ -23,7 +23,7 @@ export const AcceleratedMode = z.strictObject({
 export type AcceleratedMode = z.infer<typeof AcceleratedMode>;
 
 /** Most of one core that an NF in a container may use. */
-export const CpuLimit = z.number().min(0.05).max(1);
+export const CpuLimit = z.number().min(0.02).max(1);
 
 /** What the agent of a server tells of an NF that can be switched. */
 export const ObservedElement = z.strictObject({

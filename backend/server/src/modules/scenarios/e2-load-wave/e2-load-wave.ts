@@ -1,4 +1,4 @@
-import { Name, type Scaling, ScalingStrategy, sampleKey } from '@orrery/contract';
+import { CpuLimit, Name, type Scaling, ScalingStrategy, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
@@ -35,7 +35,7 @@ const Parameters = z.object({
     .max(0.1)
     .default(0.01)
     .describe('of the published load, which goes from 7.2 to 12.3 Gbit/s and back'),
-  cpu_limit: z.number().min(0.05).max(1).default(0.05).describe('most of a core that an instance may use'),
+  cpu_limit: CpuLimit.default(0.05).describe('most of a core that an instance may use'),
   flows_per_s: z.number().min(1).max(2000).default(100).describe('new flows per second'),
   lifetime_s: z.number().min(0.5).max(30).default(3).describe('mean lifetime of a flow'),
   hold_s: z.number().min(10).max(300).default(30).describe('for which the load stays at the bottom and at the top'),

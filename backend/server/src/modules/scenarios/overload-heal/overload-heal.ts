@@ -1,4 +1,4 @@
-import { type HealingPolicyRequest, Name, sampleKey } from '@orrery/contract';
+import { CpuLimit, type HealingPolicyRequest, Name, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { meanFrom } from '../e2-split/balance.js';
@@ -34,8 +34,13 @@ const HEALED_S = 15;
 const Parameters = z.object({
   from: Name.default('client-3').describe('sending host'),
   to: Name.default('web-1').describe('receiving host'),
-  cpu_limit: z.number().min(0.05).max(1).default(0.05).describe('most of a core that an instance may use'),
-  p99_ms: z.number().min(1).max(1000).default(50).describe('of latency, at most: the objective'),
+  cpu_limit: CpuLimit.default(0.05).describe('most of a core that an instance may use'),
+  p99_ms: z
+    .number()
+    .min(1)
+    .max(1000)
+    .default(100)
+    .describe('of latency, at most: the objective. A container whose CPU is limited gets it once in 100 ms'),
   grace_s: z.number().min(1).max(20).default(3).describe('a server that is away for longer is lost'),
   by_hand_s: z.number().min(5).max(35).default(30).describe('until somebody deploys anew, without healing'),
   flows_per_s: z.number().min(1).max(2000).default(200).describe('new flows per second'),

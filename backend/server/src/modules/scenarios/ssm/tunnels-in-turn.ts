@@ -1,4 +1,4 @@
-import { LendingGroupRequest, LendingStrategy, type LendingTurn, Name, sampleKey } from '@orrery/contract';
+import { CpuLimit, LendingGroupRequest, LendingStrategy, type LendingTurn, Name, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of } from '../address.js';
 import { observeCores, percentOf } from '../busy-cores.js';
@@ -47,6 +47,10 @@ const FIXED = [
   { strategy: 'static', name: 'one tunnel keeps it' },
 ] as const;
 
+/** So that all tunnels together leave some of two cores free. */
+const loadOf = (tunnels: 2 | 4) =>
+  tunnels === 2 ? { cpu_limit: 0.05, offered_mbps: 50 } : { cpu_limit: 0.02, offered_mbps: 25 };
+
 /** Tunnels that share the accelerator of their server (SSM IV.B, Figure 6). */
 function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string) {
   const Declared = z.object({
@@ -62,12 +66,12 @@ function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string
     th_up: z.number().min(0.05).max(1).default(0.75).describe('a tunnel qualifies above this share of its CPU limit'),
     th_low: z.number().min(0).max(1).default(0.65).describe('a holder gives up below this share'),
     turns: z.int().min(1).max(20).default(3).describe('of each tunnel'),
-    cpu_limit: z.number().min(0.05).max(1).default(0.05).describe('most of a core that a near end may use'),
+    cpu_limit: CpuLimit.default(loadOf(tunnels).cpu_limit).describe('most of a core that a near end may use'),
     offered_mbps: z
       .number()
       .min(1)
       .max(200)
-      .default(50)
+      .default(loadOf(tunnels).offered_mbps)
       .describe('UDP offered to each tunnel, more than it carries in software'),
   });
   return defineScenario({

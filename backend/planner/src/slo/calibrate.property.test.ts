@@ -176,6 +176,15 @@ describe('an overhead that is measured', () => {
     near([predicted(running, { entries, hop: overhead(found) })], measured);
   });
 
+  it('is none of a chain whose NFs wait for their part of a core', () => {
+    const { plan, ...about } = planned(2, 1e9);
+    const measured = { p50_us: 60, p99_us: 200 };
+    expect(overheadMeasured({ plan, ...about }, 'p-1', measured)).not.toBeNull();
+    const nodes = plan.graph.nodes.map((it) => (it.kind === 'nf' ? { ...it, cpu_limit: 0.05 } : it));
+    const limited = { ...plan, graph: { ...plan.graph, nodes } };
+    expect(overheadMeasured({ plan: limited, ...about }, 'p-1', measured)).toBeNull();
+  });
+
   it('is none where the measurement is less than what the chain takes at least, or shows no spread', () => {
     expect(overheadMeasured(planned(1, 1e6), 'p-1', { p50_us: 5, p99_us: 5 })).toBeNull();
     expect(overheadMeasured(planned(1, 1e6), 'p-1', { p50_us: 0, p99_us: 5 })).toBeNull();

@@ -33,6 +33,8 @@ export function measuredOverhead(
   chainId: string,
   measured: MeasuredLatency,
 ): MeasuredOverhead | null {
+  // A container whose CPU is limited waits for its next period, which is no overhead of its server.
+  if (nfInstances(partOf(input.graph, chainId)).some(({ cpu_limit }) => cpu_limit !== undefined)) return null;
   const edges = partOf(input.graph, chainId).edges.filter(({ direction }) => direction === 'forward');
   const unseen = beforeFirstEngine(partOf(input.graph, chainId));
   const crosses = edges.some((edge) => crossesServers(edge) && !isFromHosts(edge, unseen));

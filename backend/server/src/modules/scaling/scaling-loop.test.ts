@@ -25,7 +25,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** A loop all of whose changes are refused. */
 function loopOf(key: readonly string[], utilization: number) {
-  const world = { plan: planOf(key), told: [] as string[], asked: 0 };
+  const world = { plan: planOf(key), told: [] as string[], asked: 0, utilization };
   let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
   const loops = {
     add: ({ run }: { run: typeof look }) => {
@@ -35,6 +35,7 @@ function loopOf(key: readonly string[], utilization: number) {
   } as unknown as ControlLoops;
   const instance = { id: 'web.ids.0', ordinal: 0, utilization, share: utilization, limit: 1, queue: 0, delay_us: null };
   const load = { instances: [instance], ranges: [], behind: null, hindrance: null };
+  const loadOf = (share: number) => ({ ...load, instances: [{ ...instance, utilization: share, share }] });
   const scaler = {
     keepsNothing: () => false,
     begin: async () => {
@@ -48,7 +49,7 @@ function loopOf(key: readonly string[], utilization: number) {
     { running: () => [], ofChain: () => undefined, ofNf: () => [] },
     scaler,
     {},
-    { of: () => load },
+    { of: () => loadOf(world.utilization) },
     {
       get plan() {
         return world.plan;
@@ -82,6 +83,22 @@ it('leaves an NF overloaded whose change was refused, and tells that once', asyn
   expect(world.asked).toBeGreaterThan(1);
   expect(now()).toMatchObject({ state: 'overloaded', refusal: 'no core is free' });
   expect(world.told).toEqual(['scaling.refused']);
+});
+
+it('tells a refusal once however often the overload comes and goes, and anew after a minute without', async () => {
+  const { world, pass, now } = loopOf(['ip.src'], 0.95);
+  for (let times = 0; times < 6; times++) {
+    world.utilization = 0.95;
+    await pass(5);
+    world.utilization = 0.7;
+    await pass(5);
+  }
+  expect(world.told).toEqual(['scaling.refused']);
+  await pass(60);
+  expect(now().refusal).toBeNull();
+  world.utilization = 0.95;
+  await pass(30);
+  expect(world.told).toEqual(['scaling.refused', 'scaling.refused']);
 });
 
 it('tells once why flows cannot be tracked, and shows it until they are', async () => {

@@ -22,6 +22,8 @@ const ACTOR = 'scaling';
 const RETRY = { firstMs: 5000, mostMs: 300_000 };
 /** Between two looks whether the chain of a policy still exists. */
 const SWEEP_MS = 10_000;
+/** An overload that comes back sooner is the one that was told. */
+const CALM_MS = 60_000;
 
 /** What is remembered of a policy until it changes. */
 interface Watch {
@@ -30,6 +32,8 @@ interface Watch {
   refusal: string | null;
   /** Why the flows could not be tracked, until they are. */
   untracked: string | null;
+  /** Monotonic clock: when the NF was overloaded last. */
+  overMs: number;
   /** Consecutive refusals. */
   refusals: number;
   /** Monotonic clock: no change is tried before. */
@@ -115,9 +119,10 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     if (mayChange && (await this.arm(policy, watch, run))) return;
     const changedMs = Math.max(watch.memory.changedMs, this.lastEnd(policy, nowMs));
     const { decision, memory } = decideScaling(policy, load, { ...watch.memory, changedMs }, nowMs);
+    if (memory.side === 'over') watch.overMs = nowMs;
     if (decision.kind === 'none') {
       watch.memory = memory;
-      if (memory.side !== 'over') watch.refusal = null;
+      if (nowMs - watch.overMs >= CALM_MS) watch.refusal = null;
       return;
     }
     if (decision.kind === 'at-limit') {
@@ -188,7 +193,7 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     this.tell(policy, watch, what, why, load, run);
   }
 
-  /** Told once, until a change is made or none is due, and until the flows are tracked. */
+  /** Told once, until a change is made or none has been due for a while, and until the flows are tracked. */
   private tell(
     policy: StoredScalingPolicy,
     watch: Watch,
@@ -216,7 +221,14 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   private watchOf(policy: StoredScalingPolicy): Watch {
     const known = this.watches.get(policy);
     if (known) return known;
-    const watch = { memory: NO_SCALING_MEMORY, refusal: null, untracked: null, refusals: 0, notBeforeMs: 0 };
+    const watch = {
+      memory: NO_SCALING_MEMORY,
+      refusal: null,
+      untracked: null,
+      overMs: Number.NEGATIVE_INFINITY,
+      refusals: 0,
+      notBeforeMs: 0,
+    };
     this.watches.set(policy, watch);
     return watch;
   }

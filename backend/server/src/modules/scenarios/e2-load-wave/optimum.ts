@@ -18,3 +18,9 @@ export function meanGap(actual: readonly Point[], lowest: readonly Point[], from
   });
   return gaps.length > 0 ? gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length : null;
 }
+
+/** Sum of series with points at other times: at each time of the first one, with the latest value of each. */
+export function sumOf(series: readonly (readonly Point[])[]): [number, number][] {
+  const [first = []] = series;
+  return first.map(([s]) => [s, series.reduce((sum, points) => sum + (valueAt(points, s) ?? 0), 0)]);
+}

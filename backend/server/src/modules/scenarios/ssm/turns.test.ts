@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fairness, lane, mean, rounds, totalMean, whileHeld, whole } from './turns.js';
+import { fairness, lane, mean, totalMean, whileHeld, whole } from './turns.js';
 
 const TURNS = [
   { instance_id: 'a', from_ms: 10_000, to_ms: 21_000 },
@@ -13,20 +13,6 @@ it('counts the time of each within what was observed', () => {
   expect(fairness(TURNS, ['a', 'b'], 0, 5000)).toBeNull();
   expect(whole(TURNS, 40_000)).toHaveLength(2);
   expect(whole(TURNS, 30_000)).toHaveLength(1);
-});
-
-it('is fair by whole rounds, however the observation was cut', () => {
-  const turns = ['a', 'b', 'c', 'a', 'b', 'c', 'a'].map((instance_id, n) => ({
-    instance_id,
-    from_ms: 10_000 * n,
-    to_ms: 10_000 * (n + 1),
-  }));
-  const counted = rounds(turns, 3);
-  expect(counted.map(({ instance_id }) => instance_id).join('')).toBe('abcabc');
-  const of = (from: number, to: number) => fairness(turns, ['a', 'b', 'c'], from, to);
-  expect(of(counted[0]!.from_ms, counted.at(-1)!.to_ms)).toBe(1);
-  expect(of(0, 70_000)).toBeLessThan(0.97);
-  expect(rounds(turns.slice(0, 2), 3)).toEqual([]);
 });
 
 it('draws who has it, up to the end', () => {

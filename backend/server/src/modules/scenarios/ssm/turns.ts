@@ -11,11 +11,6 @@ export function whole<T extends Turn>(turns: readonly T[], untilMs: number): (T 
   );
 }
 
-/** As many turns from the first one on as make whole rounds, in which each of so many instances has its turn. */
-export function rounds<T>(turns: readonly T[], instances: number): T[] {
-  return turns.slice(0, turns.length - (turns.length % instances));
-}
-
 /** Jain's index of the time that each of them held an accelerator between two times; null: nobody did. */
 export function fairness(
   turns: readonly Turn[],

@@ -85,20 +85,34 @@ bool leads_to_same(const Input* a, const Input* b) {
   return a->node->name == b->node->name && a->index == b->index;
 }
 
-const Input* output_at(const Node& node, size_t gate) {
-  return gate < node.outputs.size() ? node.outputs[gate] : nullptr;
+// What packets reach behind the queues at the start of a path. Whether there is one depends on which workers send
+// there, so that it is no other place. An inlet has the name of its queue.
+const Input* behind_queues(const Graph& graph, const Input* input) {
+  for (size_t queues = 0; input != nullptr && queues < graph.nodes.size(); ++queues) {
+    if (input->node->kind->role != ModuleKind::Role::kQueue) break;
+    const Node& queue = *graph.by_name.at(input->node->name);
+    if (queue.outputs.size() != 1 || queue.outputs.front() == nullptr) break;
+    input = queue.outputs.front();
+  }
+  return input;
 }
 
-GateMap gate_map(const Node& from, const Node& to) {
+std::vector<const Input*> places_behind(const Graph& graph, const Node& splitter) {
+  std::vector<const Input*> places(kMaxGates, nullptr);
+  for (size_t gate = 0; gate < splitter.outputs.size(); ++gate)
+    places[gate] = behind_queues(graph, splitter.outputs[gate]);
+  return places;
+}
+
+GateMap gate_map(const std::vector<const Input*>& from, const std::vector<const Input*>& to) {
   GateMap map(kMaxGates, kGateGone);
   for (size_t gate = 0; gate < map.size(); ++gate) {
-    const Input* old = output_at(from, gate);
-    if (leads_to_same(old, output_at(to, gate))) {
+    const Input* old = from[gate];
+    if (leads_to_same(old, to[gate])) {
       map[gate] = static_cast<uint16_t>(gate);
     } else if (old != nullptr) {
-      const auto same = [&](const Input* output) { return leads_to_same(old, output); };
-      const auto found = std::ranges::find_if(to.outputs, same);
-      if (found != to.outputs.end()) map[gate] = static_cast<uint16_t>(found - to.outputs.begin());
+      const auto found = std::ranges::find_if(to, [&](const Input* place) { return leads_to_same(old, place); });
+      if (found != to.end()) map[gate] = static_cast<uint16_t>(found - to.begin());
     }
   }
   return map;
@@ -172,7 +186,8 @@ void Engine::hand_over(Graph& next) {
     const Node* from = predecessor(*graph_, node->name, *node->kind);
     if (from == nullptr) continue;
     kept.push_back({from->module.get(), node->module.get()});
-    if (node->module->splitter() != nullptr) node->module->map_gates(gate_map(*from, *node));
+    if (node->module->splitter() != nullptr)
+      node->module->map_gates(gate_map(places_behind(*graph_, *from), places_behind(next, *node)));
   }
   for (const Pair& pair : kept) pair.to->prepare_adopt(*pair.from);
   {

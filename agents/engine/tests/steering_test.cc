@@ -234,6 +234,26 @@ TEST_F(SteeringTest, GatesKeepTheirMeaningOverGraphsByTheNameOfWhatTheyLeadTo) {
   EXPECT_GE(static_cast<uint64_t>(packets_of(captured("a")) + packets_of(captured("b"))), sent);
 }
 
+// A queue comes in between, or goes, as other workers begin or cease to send to the same place.
+TEST_F(SteeringTest, GatesLeadToTheSamePlaceWithAQueueInBetweenOrWithout) {
+  GraphBuilder plain = two_captures(kSteered, split_config(split_at(32768)));
+  GraphBuilder queued = two_captures(kSteered, split_config(split_at(32768)));
+  queued.json["links"].erase(2);
+  queued.module("queue", "queue", {{"capacity", 1024}}).link("split", 1, "queue").link("queue", 0, "b").task("queue");
+  engine_.apply(plain.json);
+  let_flow(kSteered);
+  const json first = split();
+  for (const json& graph : {queued.json, plain.json}) {
+    engine_.apply(graph);
+    let_flow(kSteered);
+    EXPECT_EQ(split()["displaced"], 0);
+    EXPECT_EQ(split()["exceptions"], 0);
+    for (const int gate : {0, 1}) EXPECT_EQ(split()["gates"][gate]["flows"], first["gates"][gate]["flows"]);
+  }
+  end();
+  EXPECT_EQ(in_both(captured("a"), captured("b")), std::set<uint32_t>{});
+}
+
 // What the last part of the graph before displaced goes into capture a too, so this looks at the exchange alone.
 TEST_F(SteeringTest, NoFlowMovesWhenGatesAreExchanged) {
   for (const auto& [first, second] : {std::pair("a", "b"), std::pair("b", "a"), std::pair("a", "b")}) {

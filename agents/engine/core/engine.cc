@@ -85,6 +85,10 @@ bool leads_to_same(const Input* a, const Input* b) {
   return a->node->name == b->node->name && a->index == b->index;
 }
 
+const Input* output_at(const Node& node, size_t gate) {
+  return gate < node.outputs.size() ? node.outputs[gate] : nullptr;
+}
+
 // What packets reach behind the queues at the start of a path. Whether there is one depends on which workers send
 // there, so that it is no other place. An inlet has the name of its queue.
 const Input* behind_queues(const Graph& graph, const Input* input) {

@@ -1,12 +1,27 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { recovery, secondsMissed, serverToCut } from './judgement.js';
+import { isMissed, recovery, secondsMissed, serverToCut } from './judgement.js';
 
 it('counts the seconds in which an objective was missed, each up to the next look', () => {
   const looks = [false, true, true, false, true].map((missed, i) => ({ s: [0, 1, 3, 3.5, 5][i]!, missed }));
   expect(secondsMissed(looks)).toBe(2.5);
   expect(secondsMissed([...looks, { s: 7, missed: false }])).toBe(4.5);
   expect(secondsMissed([])).toBe(0);
+});
+
+it('misses what is measured worse while it warms up', () => {
+  const missed = (
+    kind: 'loss' | 'availability',
+    state: 'warming-up' | 'violated' | 'no-data',
+    measured: number | null,
+  ) => isMissed({ kind, state, measured, target: 0.5 });
+  expect([missed('loss', 'warming-up', 0.6), missed('loss', 'warming-up', 0.4)]).toEqual([true, false]);
+  expect([missed('availability', 'warming-up', 0.4), missed('availability', 'warming-up', 0.6)]).toEqual([true, false]);
+  expect([
+    missed('loss', 'violated', null),
+    missed('loss', 'no-data', null),
+    missed('loss', 'warming-up', null),
+  ]).toEqual([true, false, false]);
 });
 
 it('counts all of the time or nothing where all looks agree, whenever they were', () => {

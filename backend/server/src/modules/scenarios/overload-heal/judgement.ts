@@ -1,3 +1,4 @@
+import type { SloStatus } from '@orrery/contract';
 import { meanFrom } from '../e2-split/balance.js';
 
 type Point = readonly [s: number, value: number];
@@ -11,6 +12,18 @@ export interface Look {
   readonly instances: number;
   /** The smallest share of a budget that is left; null: none was counted yet. */
   readonly left: number | null;
+}
+
+type Judged = Pick<SloStatus, 'kind' | 'state' | 'measured' | 'target'>;
+
+/**
+ * Whether an objective is missed, as is judged or, while it warms up after a change, as is measured: one that changes all the time
+ * would miss nothing.
+ */
+export function isMissed({ kind, state, measured, target }: Judged): boolean {
+  if (state !== 'warming-up') return state === 'violated';
+  const isLimit = kind === 'latency' || kind === 'loss';
+  return measured !== null && (isLimit ? measured > target : measured < target);
 }
 
 /** Seconds in which an objective was missed: each look tells of the time until the next one. */

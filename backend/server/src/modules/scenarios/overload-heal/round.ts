@@ -7,7 +7,7 @@ import { type FlowFigures, type FlowLoad, flowLoad } from '../flow-load.js';
 import type { Stage } from '../scenario.js';
 import { historyOf } from '../series.js';
 import { definitionOf, FIRST, SCALED } from './chain.js';
-import { type Look, serverToCut } from './judgement.js';
+import { isMissed, type Look, serverToCut } from './judgement.js';
 
 const EVERY = { limit: 1000 };
 const CHANGE_S = 120;
@@ -167,7 +167,7 @@ async function lookAt(api: Api, chain: string, s: number): Promise<Look> {
   const left = slos.flatMap(({ budget }) => (budget ? [budget.left_share] : []));
   return {
     s,
-    missed: slos.some(({ state }) => state === 'violated'),
+    missed: slos.some(isMissed),
     instances: instances.filter(({ node_id }) => node_id === SCALED).length,
     left: left.length > 0 ? Math.min(...left) : null,
   };

@@ -1,29 +1,49 @@
-import { CpuLimit, LendingGroupRequest, LendingStrategy, type LendingTurn, Name, sampleKey } from '@orrery/contract';
+import { CpuLimit, LendingStrategy, type LendingTurn, Name, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of } from '../address.js';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
 import { historyOf } from '../series.js';
+import { compareFixed, type Fixed, measureFixed, type Observed } from './fixed-schedules.js';
+import type { LoadCourse } from './load-course.js';
 import { containers, instructions } from './needs.js';
-import { chainNames, definitionOf, deployTunnels, load, NEAR, NF, type Shape, sinkOf, type Tunnel } from './tunnels.js';
-import { fairness, lane, mean, totalMean, whileHeld, whole } from './turns.js';
+import {
+  beginAnew,
+  chainNames,
+  definitionOf,
+  deployTunnels,
+  load,
+  loadByCourse,
+  NEAR,
+  NF,
+  type Shape,
+  sinkOf,
+  type Tunnel,
+} from './tunnels.js';
+import { EDGE_S, fairness, lane, mean, whileHeld, whole } from './turns.js';
 
-/** Rates follow a change of hands within this time: the receiver tells of whole seconds. */
-const EDGE_S = 2;
 /** Between the loads of two tunnels, so that the first one has it alone before (Figure 6). */
 const LATER_S = 8;
+/** Of a load that comes and goes: no whole number, so that turns of a slice do not keep step with it. */
+const PERIOD_SLICES = 2.5;
+const PERIODS = 2;
+/** Of the load of a tunnel that is overloaded. */
+const IDLE = 0.02;
+const LOADS = ['even', 'uneven'] as const;
 
 interface Parameters {
   from: string;
   to: string;
   strategy: z.output<typeof LendingStrategy>;
+  load: (typeof LOADS)[number];
   slice_s: number;
   th_up: number;
   th_low: number;
   turns: number;
   cpu_limit: number;
   offered_mbps: number;
+  seed: number;
 }
 
 interface Memory {
@@ -31,32 +51,50 @@ interface Memory {
   tunnels: Tunnel[];
   group: string;
   request: object;
-  /** When the last tunnel was loaded, and when observation ended. */
+  /** From when to when the chosen strategy was observed, with all loads there. */
   loaded_ms: number;
   end_ms: number;
   turns: LendingTurn[];
   switch_ms: number | null;
   busyShare: number;
-  /** What fixed schedules are observed for: by strategy, from when to when. */
-  fixed: { name: string; from_ms: number; end_ms: number }[];
+  fixed: readonly Observed[];
 }
 
-/** Schedules that take no notice of the load, once it is there: the first tunnel to be overloaded is as good as any. */
-const FIXED = [
-  { strategy: 'round-robin', name: 'turns of one slice' },
-  { strategy: 'static', name: 'one tunnel keeps it' },
-] as const;
+const periodOf = ({ slice_s }: Parameters) => PERIOD_SLICES * slice_s;
+
+function courseOf(parameters: Parameters, tunnels: number): LoadCourse {
+  const high_bps = 1e6 * parameters.offered_mbps;
+  return { tunnels, period_s: periodOf(parameters), high_bps, low_bps: IDLE * high_bps };
+}
+
+/** How long each schedule is observed. SSM and one with turns need a turn of each tunnel, unless the load says how long. */
+function secondsOf(parameters: Parameters, tunnels: number, strategy: Fixed | 'chosen'): number {
+  const { load: course, slice_s, turns } = parameters;
+  if (course === 'uneven') return PERIODS * periodOf(parameters);
+  if (strategy === 'chosen') return (turns * tunnels + 0.5) * slice_s;
+  return (strategy === 'static' ? 2 : tunnels) * slice_s;
+}
 
 /** So that all tunnels together leave some of two cores free. */
 const loadOf = (tunnels: 2 | 4) =>
   tunnels === 2 ? { cpu_limit: 0.05, offered_mbps: 50 } : { cpu_limit: 0.02, offered_mbps: 25 };
 
 /** Tunnels that share the accelerator of their server (SSM IV.B, Figure 6). */
-function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string) {
+function tunnelsInTurn(
+  id: string,
+  tunnels: 2 | 4,
+  title: string,
+  source: string,
+  usual: { readonly turns: number; readonly duration_s: number },
+) {
   const Declared = z.object({
     from: Name.default('client-3').describe('sending host'),
     to: Name.default('web-1').describe('receiving host'),
     strategy: LendingStrategy.default('ssm').describe('ssm, or a strawman: static, round-robin'),
+    load: z
+      .enum(LOADS)
+      .default('even')
+      .describe('even: all tunnels are overloaded all the time; uneven: each for half of every 2.5 slices, in turn'),
     slice_s: z
       .number()
       .min(1)
@@ -65,21 +103,22 @@ function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string
       .describe('for which a tunnel keeps it while others wait (published: 11)'),
     th_up: z.number().min(0.05).max(1).default(0.75).describe('a tunnel qualifies above this share of its CPU limit'),
     th_low: z.number().min(0).max(1).default(0.65).describe('a holder gives up below this share'),
-    turns: z.int().min(1).max(20).default(3).describe('of each tunnel'),
+    turns: z.int().min(1).max(20).default(usual.turns).describe('of each tunnel, under even load'),
     cpu_limit: CpuLimit.default(loadOf(tunnels).cpu_limit).describe('most of a core that a near end may use'),
     offered_mbps: z
       .number()
       .min(1)
       .max(200)
       .default(loadOf(tunnels).offered_mbps)
-      .describe('UDP offered to each tunnel, more than it carries in software'),
+      .describe('UDP offered to each tunnel that is overloaded, more than it carries in software'),
+    seed: z.int().min(1).max(1_000_000).default(1).describe('of the flows of an uneven load'),
   });
   return defineScenario({
     id,
     title,
-    summary: `${tunnels} encrypted tunnels on one server want its crypto instructions, which one of them may use at a time. The one that is overloaded and has had them the least gets them for a slice. Shows who has them when, above CPU and rate of every tunnel.`,
+    summary: `${tunnels} encrypted tunnels on one server want its crypto instructions, which one of them may use at a time. The one that is overloaded and has had them the least gets them for a slice. Shows who has them when, above CPU and rate of every tunnel, and what all carry beside fixed schedules.`,
     source,
-    duration_s: 60 + 11 * 5 * tunnels,
+    duration_s: usual.duration_s,
     watch: 'accelerators',
     parameters: Declared,
     faults: ({ from, to, th_up, th_low }) => [
@@ -108,13 +147,16 @@ function tunnelsInTurn(id: string, tunnels: 2 | 4, title: string, source: string
           title: 'Deploy the tunnels on one server, and lend its instructions',
           run: (stage) => prepare(stage, memory, parameters, tunnels),
         },
-        { title: 'Load one tunnel after the other', run: (stage) => begin(stage, memory) },
+        {
+          title: parameters.load === 'even' ? 'Load one tunnel after the other' : 'Begin loads that come and go',
+          run: (stage) => begin(stage, memory, parameters),
+        },
         { title: 'Observe their turns', run: (stage) => observe(stage, memory, parameters) },
         ...(parameters.strategy === 'ssm'
           ? [
               {
                 title: 'Measure fixed schedules',
-                run: (stage: Stage) => measureFixed(stage, memory, parameters),
+                run: (stage: Stage) => measureStrawmen(stage, memory, parameters),
               },
             ]
           : []),
@@ -141,17 +183,22 @@ async function prepare(stage: Stage, memory: Memory, parameters: Parameters, tun
   memory.group = await stage.make('lending-group', memory.request);
 }
 
-async function begin(stage: Stage, { tunnels, shape }: Memory): Promise<void> {
+async function begin(stage: Stage, { tunnels, shape }: Memory, parameters: Parameters): Promise<void> {
+  if (parameters.load === 'uneven') {
+    await loadByCourse(stage, tunnels, shape, courseOf(parameters, tunnels.length), parameters.seed);
+    await stage.wait(EDGE_S, 'the loads begin');
+    return;
+  }
   for (const [index, tunnel] of tunnels.entries()) {
     if (index > 0) await stage.wait(LATER_S, `tunnel ${index} has it alone`);
     await load(stage, tunnel, index + 1, shape);
   }
 }
 
-async function observe(stage: Stage, memory: Memory, { slice_s, turns }: Parameters): Promise<void> {
+async function observe(stage: Stage, memory: Memory, parameters: Parameters): Promise<void> {
   memory.loaded_ms = Date.now();
   const busy = observeCores();
-  await stage.wait((turns * memory.tunnels.length + 0.5) * slice_s, 'the tunnels take turns');
+  await stage.wait(secondsOf(parameters, memory.tunnels.length, 'chosen'), 'the tunnels take turns');
   memory.end_ms = Date.now();
   memory.busyShare = busy();
   const params = { id: memory.group };
@@ -164,46 +211,72 @@ async function observe(stage: Stage, memory: Memory, { slice_s, turns }: Paramet
   memory.switch_ms = groups.find(({ id }) => id === memory.group)?.switch_ms ?? null;
 }
 
-/**
- * The strawmen under the same load, each for as many slices as there are tunnels. All tunnels are overloaded all the time, and
- * alike, so that no other fixed schedule is better.
- */
-async function measureFixed(stage: Stage, memory: Memory, { slice_s }: Parameters): Promise<void> {
-  const params = { id: memory.group };
-  for (const { strategy, name } of FIXED) {
-    await stage.api.call('putLendingGroup', {
-      params,
-      body: LendingGroupRequest.parse({ ...memory.request, strategy }),
-    });
-    await stage.wait(EDGE_S, `${name} begins`);
-    const from_ms = Date.now();
-    await stage.wait(memory.tunnels.length * slice_s, name);
-    memory.fixed.push({ name, from_ms, end_ms: Date.now() });
-  }
+/** An uneven load begins anew for each, so that all schedules meet the same one; an even one goes on. */
+async function measureStrawmen(stage: Stage, memory: Memory, parameters: Parameters): Promise<void> {
+  const { group, request, tunnels } = memory;
+  memory.fixed = await measureFixed(stage, {
+    group,
+    request,
+    repeat: async () => {
+      if (parameters.load === 'uneven') await beginAnew(stage, tunnels.length);
+    },
+    seconds: (strategy) => secondsOf(parameters, tunnels.length, strategy),
+  });
 }
 
-async function compare(
-  stage: Stage,
-  memory: Memory,
-  { slice_s, strategy, cpu_limit }: Parameters,
-  source: string,
-): Promise<void> {
+async function compare(stage: Stage, memory: Memory, parameters: Parameters, source: string): Promise<void> {
   const { api, started_ms } = stage;
-  const { tunnels, turns, loaded_ms, end_ms, switch_ms } = memory;
-  const within = { startMs: started_ms, fromMs: loaded_ms, endMs: end_ms, edgeS: EDGE_S };
-  const over = whole(turns, end_ms).filter(({ from_ms }) => from_ms >= loaded_ms);
+  const { tunnels, turns, loaded_ms, end_ms, fixed } = memory;
+  const { load: course, cpu_limit } = parameters;
   const rates = await Promise.all(
     tunnels.map((_, n) => historyOf(api, sampleKey('application', sinkOf(n + 1), 'bps'), started_ms, 1e-6)),
   );
   const cpus = await Promise.all(
     tunnels.map(({ near }) => historyOf(api, sampleKey('instance', near, 'cpu'), started_ms, 100 / cpu_limit)),
   );
+  if (course === 'even') compareTurns(stage, memory, parameters, source, rates);
+  compareSwitching(stage, memory, parameters);
+  const text =
+    course === 'even'
+      ? 'all are overloaded alike all the time, so no schedule gains by the load, and this bounds only what switching costs'
+      : `each is overloaded for half of every ${periodOf(parameters)} s, in turn, and all schedules meet the same load; cores were busy for ${percentOf(memory.busyShare)} of the time`;
+  if (fixed.length > 0) compareFixed(stage, { from_ms: loaded_ms, end_ms }, fixed, rates, text);
+  const lines = (of: readonly (readonly [number, number][])[]) =>
+    of.map((points, n) => ({ name: `tunnel ${n + 1}`, published: false, modelled: false, points: [...points] }));
+  const x = { label: 'time since the start', unit: 's' };
+  stage.plot({
+    title: 'Who has the accelerator',
+    source: '',
+    x,
+    y: { label: 'tunnel', unit: '' },
+    series: lines(tunnels.map(({ near }, n) => lane(turns, near, started_ms, end_ms, n + 1))),
+  });
+  stage.plot({ title: 'CPU of its limit', source: '', x, y: { label: 'CPU', unit: '%' }, series: lines(cpus) });
+  stage.plot({
+    title: 'Rate of each tunnel',
+    source: '',
+    x,
+    y: { label: 'rate', unit: 'Mbit/s' },
+    series: lines(rates),
+  });
+}
+
+/** Turns of tunnels that are all overloaded, and what the accelerator is worth to them. */
+function compareTurns(
+  stage: Stage,
+  memory: Memory,
+  { slice_s, strategy }: Parameters,
+  source: string,
+  rates: readonly (readonly (readonly [number, number])[])[],
+): void {
+  const { tunnels, turns, loaded_ms, end_ms } = memory;
+  const within = { startMs: stage.started_ms, fromMs: loaded_ms, endMs: end_ms, edgeS: EDGE_S };
+  const over = whole(turns, end_ms).filter(({ from_ms }) => from_ms >= loaded_ms);
   const compared = tunnels.map(({ near }, n) => whileHeld(rates[n]!, turns, near, within));
   const [held, not] = [known(compared.map((it) => it.held)), known(compared.map((it) => it.not))];
   const [fast, plain] = [mean(held), mean(not)];
   const isSsm = strategy === 'ssm';
   const cores = `cores were busy for ${percentOf(memory.busyShare)} of the time`;
-
   stage.figure({
     name: 'Turns that ended',
     unit: 'turns',
@@ -227,7 +300,7 @@ async function compare(
     here: fairness(
       turns,
       tunnels.map(({ near }) => near),
-      started_ms,
+      stage.started_ms,
       end_ms,
     ),
     bar: isSsm ? { least: 0.9, most: 1 } : null,
@@ -257,6 +330,9 @@ async function compare(
     source: 'SSM Table I',
     bar: isSsm ? { least: 5, most: null } : null,
   });
+}
+
+function compareSwitching(stage: Stage, { switch_ms }: Memory, { slice_s }: Parameters): void {
   stage.figure({
     name: 'Time to switch',
     unit: 'ms',
@@ -271,48 +347,6 @@ async function compare(
     here: switch_ms === null ? null : (100 * switch_ms) / (switch_ms + 1000 * slice_s),
     bar: { least: null, most: 5 },
   });
-  compareFixed(stage, memory, rates);
-  const lines = (of: readonly (readonly [number, number][])[]) =>
-    of.map((points, n) => ({ name: `tunnel ${n + 1}`, published: false, modelled: false, points: [...points] }));
-  const x = { label: 'time since the start', unit: 's' };
-  stage.plot({
-    title: 'Who has the accelerator',
-    source: '',
-    x,
-    y: { label: 'tunnel', unit: '' },
-    series: lines(tunnels.map(({ near }, n) => lane(turns, near, started_ms, end_ms, n + 1))),
-  });
-  stage.plot({ title: 'CPU of its limit', source: '', x, y: { label: 'CPU', unit: '%' }, series: lines(cpus) });
-  stage.plot({
-    title: 'Rate of each tunnel',
-    source: '',
-    x,
-    y: { label: 'rate', unit: 'Mbit/s' },
-    series: lines(rates),
-  });
-}
-
-/** Of what all tunnels carry together. */
-function compareFixed(
-  stage: Stage,
-  { loaded_ms, end_ms, fixed }: Memory,
-  rates: readonly (readonly (readonly [number, number])[])[],
-): void {
-  if (fixed.length === 0) return;
-  const total = (fromMs: number, endMs: number) => totalMean(rates, { startMs: stage.started_ms, fromMs, endMs });
-  const ssm = total(loaded_ms, end_ms);
-  const others = fixed.map(({ name, from_ms, end_ms }) => ({ name, mbps: total(from_ms, end_ms) }));
-  for (const { name, mbps } of [{ name: 'by load (SSM)', mbps: ssm }, ...others])
-    stage.figure({ name: `Rate of all tunnels, ${name}`, unit: 'Mbit/s', published: null, here: mbps });
-  const best = Math.max(...known(others.map(({ mbps }) => mbps)), 0);
-  stage.figure({
-    name: 'SSM, of the best fixed schedule',
-    unit: '',
-    published: null,
-    here: ssm !== null && best > 0 ? ssm / best : null,
-    bar: { least: 0.95, most: null },
-    note: 'by the rate of all tunnels, one schedule after the other; all are overloaded alike all the time, so no schedule gains by the load, and this bounds only what switching costs',
-  });
 }
 
 const known = (values: readonly (number | null)[]) => values.flatMap((value) => value ?? []);
@@ -322,10 +356,12 @@ export const SSM_TWO_TUNNELS = tunnelsInTurn(
   2,
   'Two tunnels take turns at an accelerator',
   'SSM IV.B, Fig. 6 (a), (b)',
+  { turns: 3, duration_s: 160 },
 );
 export const SSM_FOUR_TUNNELS = tunnelsInTurn(
   'ssm-four-tunnels',
   4,
   'Four tunnels take turns at an accelerator',
   'SSM IV.B, Fig. 6 (c), (d)',
+  { turns: 2, duration_s: 225 },
 );

@@ -2,6 +2,7 @@ import { ChainDefinition, nfInstances, type Plan } from '@orrery/contract';
 import { requireIpv4 } from '../address.js';
 import { isCarriedOut, requireFeasible } from '../carried-out.js';
 import type { Stage } from '../scenario.js';
+import { type LoadCourse, waveOf } from './load-course.js';
 
 const NAME = 'scenario-ssm';
 /** The end whose CPU is limited, and which may get the accelerator. */
@@ -9,6 +10,10 @@ export const NEAR = 'near';
 export const NF = 'crypto-tunnel';
 const PORT = 5301;
 const PACKET_BYTES = 1300;
+/** The same packets as those of a stream, with their headers. */
+const FRAME_BYTES = PACKET_BYTES + 42;
+/** Flows of a load that follows a course: about a hundred at a time. */
+const FLOWS = { flows_per_s: 20, mean_lifetime_s: 5 } as const;
 /** Known to everybody: nothing secret is sent. */
 const KEY = '5f1d3b9a7c2e4f60815d2c3e4a5b6978c0ffee1122334455d00df00dcafebabe';
 const DEPLOYED_S = 90;
@@ -116,19 +121,48 @@ export async function load(
   n: number,
   { from, to, offered_mbps }: Shape,
 ): Promise<void> {
-  const { api, make, until } = stage;
-  const [sink, source] = [`${NAME}-sink-${n}`, `${NAME}-load-${n}`];
-  const runs = (what: string, id: string) =>
-    until(what, STARTED_S, async () => {
-      const { status } = await api.call('getApplication', { params: { id } });
-      return status.state === 'running' ? true : null;
-    });
-  await make('application', { id: sink, kind: 'iperf3-server', node: to, enabled: true, config: { port } });
-  await runs('the receiver', sink);
+  const [sink, source] = [sinkOf(n), sourceOf(n)];
+  await stage.make('application', { id: sink, kind: 'iperf3-server', node: to, enabled: true, config: { port } });
+  await runs(stage, 'the receiver', sink);
   const config = { to, port, protocol: 'udp', rate_bps: 1e6 * offered_mbps, packet_bytes: PACKET_BYTES };
-  await make('application', { id: source, kind: 'iperf3-client', node: from, enabled: true, config });
-  await runs(`the load of tunnel ${n}`, source);
+  await stage.make('application', { id: source, kind: 'iperf3-client', node: from, enabled: true, config });
+  await runs(stage, `the load of tunnel ${n}`, source);
+}
+
+/** Flows through all tunnels whose rates follow a course, which begins once the receivers run. */
+export async function loadByCourse(
+  stage: Stage,
+  tunnels: readonly Tunnel[],
+  { from, to }: Shape,
+  course: LoadCourse,
+  seed: number,
+): Promise<void> {
+  for (const [index, { port }] of tunnels.entries()) {
+    const id = sinkOf(index + 1);
+    await stage.make('application', { id, kind: 'flow-sink', node: to, enabled: true, config: { port } });
+    await runs(stage, 'the receiver', id);
+  }
+  for (const [index, { port }] of tunnels.entries()) {
+    const n = index + 1;
+    const wave = { wave: waveOf(course, n), wave_repeats: true };
+    const config = { to, port, ...FLOWS, ...wave, packet_bytes: FRAME_BYTES, seed: seed + index };
+    await stage.make('application', { id: sourceOf(n), kind: 'flow-generator', node: from, enabled: true, config });
+  }
+  for (const [index] of tunnels.entries()) await runs(stage, `the load of tunnel ${index + 1}`, sourceOf(index + 1));
+}
+
+/** The course begins again, with the same flows. */
+export async function beginAnew({ api }: Stage, tunnels: number): Promise<void> {
+  for (let n = 1; n <= tunnels; n++) await api.call('restartApplication', { params: { id: sourceOf(n) } });
+}
+
+async function runs({ api, until }: Stage, what: string, id: string): Promise<void> {
+  await until(what, STARTED_S, async () => {
+    const { status } = await api.call('getApplication', { params: { id } });
+    return status.state === 'running' ? true : null;
+  });
 }
 
 export const sinkOf = (n: number) => `${NAME}-sink-${n}`;
+const sourceOf = (n: number) => `${NAME}-load-${n}`;
 const numbers = ({ tunnels }: Shape) => Array.from({ length: tunnels }, (_, n) => n + 1);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fairness, lane, mean, totalMean, whileHeld, whole } from './turns.js';
+import { fairness, lane, mean, partOfBest, totalMean, whileHeld, whole } from './turns.js';
 
 const TURNS = [
   { instance_id: 'a', from_ms: 10_000, to_ms: 21_000 },
@@ -53,4 +53,12 @@ it('adds what all carried together, and knows nothing where one was not measured
   const within = { startMs: 10_000, fromMs: 11_000, endMs: 12_000 };
   expect(totalMean([a!, b!], within)).toBe(20);
   expect(totalMean([a!, []], within)).toBeNull();
+});
+
+it('compares a schedule with the best of the others, and only where all were measured', () => {
+  expect(partOfBest(55, [40, 50])).toBe(1.1);
+  expect(partOfBest(55, [110, 50])).toBe(0.5);
+  expect(partOfBest(55, [40, null])).toBeNull();
+  expect(partOfBest(null, [40, 50])).toBeNull();
+  expect(partOfBest(55, [0, 0])).toBeNull();
 });

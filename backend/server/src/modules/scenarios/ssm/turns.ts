@@ -4,6 +4,9 @@ import { jainIndex } from '@orrery/planner';
 type Turn = Pick<LendingTurn, 'instance_id' | 'from_ms' | 'to_ms'>;
 type Point = readonly [s: number, value: number];
 
+/** Rates follow a change of hands within this time: the receiver tells of whole seconds. */
+export const EDGE_S = 2;
+
 /** Turns that are over, and not cut off by the end of the observation. */
 export function whole<T extends Turn>(turns: readonly T[], untilMs: number): (T & { readonly to_ms: number })[] {
   return turns.flatMap((turn) =>
@@ -84,4 +87,13 @@ export function totalMean(
     mean(points.filter(([s]) => startMs + 1000 * s >= fromMs && startMs + 1000 * s <= endMs).map(([, value]) => value)),
   );
   return means.reduce<number | null>((sum, each) => (sum === null || each === null ? null : sum + each), 0);
+}
+
+/** What one schedule carries, of what the best of the others does; null: one was not measured, or none of the others carries anything. */
+export function partOfBest(carried: number | null, others: readonly (number | null)[]): number | null {
+  const best = others.reduce<number | null>(
+    (most, each) => (most === null || each === null ? null : Math.max(most, each)),
+    0,
+  );
+  return carried === null || !best ? null : carried / best;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { imbalance, meanFrom, settledAt, smoothed } from './balance.js';
+import { highest, imbalance, meanFrom, settledAt, smoothed, together, withoutEntry } from './balance.js';
 
 it('tells how far two loads are from equal shares, also where one is not there yet', () => {
   const old: [number, number][] = [
@@ -20,6 +20,28 @@ it('tells how far two loads are from equal shares, also where one is not there y
     [4, 0],
   ]);
   expect(imbalance([[0, 0]], [])).toEqual([]);
+});
+
+it('adds series that are measured at different times, and tells flows for which a table had no room', () => {
+  const used = together([
+    [
+      [1, 100],
+      [3, 80],
+    ],
+    [[2, 50]],
+  ]);
+  expect(used).toEqual([
+    [1, 100],
+    [2, 150],
+    [3, 130],
+  ]);
+  expect(highest(used)).toBe(150);
+  expect(highest([])).toBeNull();
+  expect(withoutEntry(1000, used, 2.5)).toBe(850);
+  expect(withoutEntry(120, used, 3)).toBe(0);
+  // Nothing was measured by then: no entry is known to be in use, nor that none is.
+  expect(withoutEntry(1000, used, 0.5)).toBeNull();
+  expect(withoutEntry(1000, together([[], []]), 9)).toBeNull();
 });
 
 it('knows since when it has been settled', () => {

@@ -10,10 +10,13 @@ interface Shape {
   readonly address: string;
   readonly port: number;
   readonly rate_bps: number;
+  /** Whether the NF that is split is the first one. */
+  readonly isFirst: boolean;
 }
 
-/** Behind the firewall, an engine shares out the flows: switches know none (decision 0039). */
-export function definitionOf({ from, address, port, rate_bps }: Shape): ChainDefinition {
+/** Behind the firewall, an engine shares out the flows of the NF that is split; in front of it, switches do (decision 0039). */
+export function definitionOf({ from, address, port, rate_bps, isFirst }: Shape): ChainDefinition {
+  const path = ['in', ...(isFirst ? [SPLIT_NF, 'firewall'] : ['firewall', SPLIT_NF]), 'out'];
   return ChainDefinition.parse({
     name: CHAIN,
     title: 'Scenario: an instance is split',
@@ -34,10 +37,6 @@ export function definitionOf({ from, address, port, rate_bps }: Shape): ChainDef
       { id: SPLIT_NF, kind: 'nf', nf: SPLIT_NF },
       { id: 'out', kind: 'egress' },
     ],
-    edges: [
-      { id: 'e1', from: 'in', to: 'firewall' },
-      { id: 'e2', from: 'firewall', to: SPLIT_NF },
-      { id: 'e3', from: SPLIT_NF, to: 'out' },
-    ],
+    edges: path.slice(1).map((to, n) => ({ id: `e${n + 1}`, from: path[n], to })),
   });
 }

@@ -1,13 +1,14 @@
-import { Name, nfInstances, type Scaling, type Split, sampleKey } from '@orrery/contract';
+import { Name, nfInstances, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
+import type { Api } from '../api-caller.js';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { isCarriedOut } from '../carried-out.js';
 import { type FlowFigures, flowLoad, type RunningLoad } from '../flow-load.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
 import { historyOf } from '../series.js';
-import { imbalance, meanFrom, settledAt, smoothed } from './balance.js';
+import { highest, imbalance, meanFrom, settledAt, smoothed, together, withoutEntry } from './balance.js';
 import { CHAIN, definitionOf, NF_KINDS, SPLIT_NF } from './chain.js';
 
 const PORT = 9731;
@@ -21,17 +22,28 @@ const EVEN_S = 5;
 const BALANCED = 0.1;
 /** Part of the time after the change that counts as converged. */
 const TAIL = 0.4;
+/** What a switch told counts for this long. */
+const FRESH_S = 3;
+const EVERY = { query: { limit: 1000 } };
 
 const Parameters = z.object({
   from: Name.default('client-3').describe('sending host'),
   to: Name.default('web-1').describe('receiving host'),
   flows: z
-    .enum(['keep', 'migrate'])
+    .enum(['keep', 'migrate', 'never'])
     .default('keep')
-    .describe('keep: migration avoidance; migrate: the strawman that always migrates'),
+    .describe(
+      'keep: migration avoidance; strawmen are migrate, which always migrates, and never, which keeps flows by entries of the switch',
+    ),
   flows_per_s: z.number().min(1).max(2000).default(200).describe('new flows per second (published: 2,000)'),
   lifetime_s: z.number().min(0.5).max(60).default(5).describe('mean lifetime of a flow'),
   rate_mbps: z.number().min(0.1).max(1000).default(12).describe('rate of all flows together (published: 1,000)'),
+  switch_entries: z
+    .int()
+    .min(16)
+    .max(4000)
+    .default(205)
+    .describe('with never: of the switch for flows in progress (published: 2,048 for 10,000 flows, here for 1,000)'),
   seconds: z.number().min(10).max(600).default(40).describe('for which the load is observed after the split'),
   seed: z.int().min(1).max(1_000_000).default(1).describe('of flows'),
 });
@@ -43,34 +55,38 @@ interface Memory {
   /** Since the start of the run. */
   split_s: number;
   end_s: number;
-  scaling: Scaling;
-  /** Flows in progress when the split began, and flows that could not stay since. */
+  /** Entries of switches for the chain before the split. */
+  entries: number;
+  /** Flows in progress when the split began. */
   inProgress: number;
-  split: Split;
+  /** Why there is no second instance; null: there is. */
+  refusal: string | null;
   figures: FlowFigures;
   busyShare: number;
 }
+
+const isFirst = ({ flows }: Parameters) => flows === 'never';
 
 /** Splitting an instance under load (E2 3.4.4, Figures 3.9 and 3.10). */
 export const E2_SPLIT = defineScenario({
   id: 'e2-split',
   title: 'One instance becomes two under load',
   summary:
-    'Flows of published sizes and lifetimes pass one instance of an NF with state by flow. It is split in two: flows in progress stay, new ones are shared out (migration avoidance), or, as a strawman, half of them move with their state. Shows how fast the load evens out, what it costs in latency, and that no packet is lost.',
+    'Flows of published sizes and lifetimes pass one instance of an NF with state by flow. It is split in two: flows in progress stay, new ones are shared out (migration avoidance), or, as strawmen, half of them move with their state, or the switch keeps each by an entry. Shows how fast the load evens out, what it costs in latency and entries of the switch, and that no packet is lost.',
   source: 'E2 3.6.2, Figures 3.9 and 3.10',
   duration_s: 95,
   watch: 'topology',
   parameters: Parameters,
   faults: ({ from, to }) =>
     from === to ? [{ pointer: '/parameters/to', detail: 'must not be the sending host', code: 'same-host' }] : [],
-  needs: ({ from, to, rate_mbps }) => [
+  needs: (parameters) => [
     runningTwin(),
     nfs(...NF_KINDS),
-    hosts(from, to),
+    hosts(parameters.from, parameters.to),
     freeNames(CHAIN),
     freeTraffic(async (api) => {
-      const address = await ipv4Of(api, to);
-      return address ? [definitionOf({ from, address, port: PORT, rate_bps: 1e6 * rate_mbps })] : [];
+      const address = await ipv4Of(api, parameters.to);
+      return address ? [chainOf(parameters, address)] : [];
     }),
   ],
   steps: (parameters) => {
@@ -87,15 +103,37 @@ export const E2_SPLIT = defineScenario({
 
 const since = ({ started_ms }: Stage) => (Date.now() - started_ms) / 1000;
 
-async function prepare(stage: Stage, memory: Memory, { from, to, rate_mbps, lifetime_s }: Parameters): Promise<void> {
+const chainOf = (parameters: Parameters, address: string) =>
+  definitionOf({
+    from: parameters.from,
+    address,
+    port: PORT,
+    rate_bps: 1e6 * parameters.rate_mbps,
+    isFirst: isFirst(parameters),
+  });
+
+async function prepare(stage: Stage, memory: Memory, parameters: Parameters): Promise<void> {
   const { api, make, until } = stage;
-  const address = await requireIpv4(api, to);
-  memory.chain = await make('chain', definitionOf({ from, address, port: PORT, rate_bps: 1e6 * rate_mbps }));
+  const address = await requireIpv4(api, parameters.to);
+  memory.chain = await make('chain', chainOf(parameters, address));
   // A flow is given up only long after its mean gap between packets.
-  const keep_flows = { capacity: 65_536, idle_timeout_s: Math.max(5, Math.ceil(lifetime_s)) };
+  const idle_timeout_s = Math.max(5, Math.ceil(parameters.lifetime_s));
+  const keep_flows = { capacity: isFirst(parameters) ? parameters.switch_entries : 65_536, idle_timeout_s };
   const splits = [{ node_id: SPLIT_NF, instances: 1, keep_flows }];
   const { id } = await api.call('createDeployment', { body: { chain_id: memory.chain, splits } });
   await until('the end of the deployment', CHANGE_S, async () => ((await isCarriedOut(api, id)) ? true : null));
+}
+
+/** Entries of all switches for rules of the chain, without those for flows that a switch keeps. */
+async function entriesOf(api: Api, chainId: string): Promise<number> {
+  const { switches } = await api.call('getInfrastructure');
+  const rules = await Promise.all(
+    switches.map(async ({ id }) => (await api.call('listSwitchRules', { params: { id }, ...EVERY })).items),
+  );
+  return rules
+    .flat()
+    .filter(({ chain_id }) => chain_id === chainId)
+    .reduce((sum, { entries }) => sum + entries, 0);
 }
 
 async function warmUp(stage: Stage, memory: Memory, parameters: Parameters): Promise<void> {
@@ -120,43 +158,72 @@ async function warmUp(stage: Stage, memory: Memory, parameters: Parameters): Pro
 async function split(stage: Stage, memory: Memory, { flows }: Parameters): Promise<void> {
   const { api, until } = stage;
   memory.inProgress = (await memory.load.figures()).generator.flows ?? 0;
+  memory.entries = await entriesOf(api, memory.chain);
+  memory.refusal = null;
   memory.split_s = since(stage);
-  const body = { node_id: SPLIT_NF, instances: 2, flows };
-  await api.call('scaleDeployment', { params: { chain_id: memory.chain }, body });
-  memory.scaling = await until('the second instance', CHANGE_S, async () => {
+  const isFull = flows === 'never' && (await tellsNoRoom(stage));
+  const body = { node_id: SPLIT_NF, instances: 2, flows: flows === 'migrate' ? 'migrate' : 'keep' };
+  try {
+    await api.call('scaleDeployment', { params: { chain_id: memory.chain }, body });
+  } catch (error) {
+    if (!isFull) throw error;
+    memory.refusal = (error as Error).message;
+    stage.note(memory.refusal);
+    return;
+  }
+  await until('the second instance', CHANGE_S, async () => {
     const { items } = await api.call('listScalings', { query: { chain_id: memory.chain } });
     const [scaling] = items;
     if (scaling?.state === 'failed') throw new Error(`the instance was not split: ${scaling.error}`);
-    return scaling?.state === 'completed' ? scaling : null;
+    return scaling?.state === 'completed' ? true : null;
   });
 }
 
-async function observe(stage: Stage, memory: Memory, { seconds }: Parameters): Promise<void> {
+/** Whether switches tell of flows that they had no entries for: then no instance joins. Open vSwitch does not tell. */
+async function tellsNoRoom(stage: Stage): Promise<boolean> {
+  const key = sampleKey('nf', `${CHAIN}.${SPLIT_NF}`, 'untracked_pps');
+  const told = await historyOf(stage.api, key, stage.started_ms);
+  return told.some(([s, pps]) => s >= since(stage) - FRESH_S && pps > 0);
+}
+
+async function observe(stage: Stage, memory: Memory, parameters: Parameters): Promise<void> {
   const busyShare = observeCores();
-  await stage.wait(seconds, 'new flows are shared out by the ranges');
+  await stage.wait(parameters.seconds, 'new flows are shared out by the ranges');
   memory.busyShare = busyShare();
   memory.end_s = since(stage);
-  const { items } = await stage.api.call('listSplits', { params: { chain_id: memory.chain } });
-  const found = items.find(({ node_id }) => node_id === SPLIT_NF);
-  if (!found) throw new Error('the split is gone');
-  memory.split = found;
+  await requireSplitter(stage.api, memory, isFirst(parameters) ? 'switch' : 'engine');
   memory.figures = await memory.load.figures();
 }
 
-async function compare(stage: Stage, memory: Memory, { flows }: Parameters): Promise<void> {
+/** Throws where others share out the flows than the run is about. */
+async function requireSplitter(api: Api, memory: Memory, expected: 'switch' | 'engine'): Promise<void> {
+  if (memory.refusal !== null) return;
+  const { items } = await api.call('listSplits', { params: { chain_id: memory.chain } });
+  const found = items.find(({ node_id }) => node_id === SPLIT_NF);
+  if (!found) throw new Error('the split is gone');
+  if (found.at === expected) return;
+  throw new Error(
+    expected === 'switch'
+      ? `the switches do not keep flows of ${SPLIT_NF}: an engine shares them out for them`
+      : `switches share out the flows of ${SPLIT_NF}, not the engine in front of it`,
+  );
+}
+
+async function compare(stage: Stage, memory: Memory, parameters: Parameters): Promise<void> {
   const { api, started_ms } = stage;
+  const { flows } = parameters;
   const { plan_id } = await api.call('getDeployment', { params: { chain_id: memory.chain } });
   const { graph } = await api.call('getPlan', { params: { id: plan_id } });
   const instances = nfInstances(graph)
     .filter(({ chain_id, node_id }) => chain_id === memory.chain && node_id === SPLIT_NF)
     .sort((a, b) => a.ordinal - b.ordinal);
-  const history = (metric: 'bps' | 'exceptions' | 'latency_p50_us') =>
+  const history = (metric: 'bps' | 'exceptions' | 'flows') =>
     Promise.all(instances.map(({ id }) => historyOf(api, sampleKey('instance', id, metric), started_ms)));
   const rates = (await history('bps')).map((points) => smoothed(points, SMOOTH_S));
   const exceptions = await history('exceptions');
   const latency = await historyOf(api, sampleKey('chain', memory.chain, 'latency_p50_us'), started_ms);
   const uneven = imbalance(rates[0] ?? [], rates[1] ?? []);
-  const { split_s, end_s, split, inProgress, figures } = memory;
+  const { split_s, end_s, inProgress, figures } = memory;
   const tail_s = end_s - TAIL * (end_s - split_s);
   const evened_s = settledAt(smoothed(uneven, EVEN_S), split_s, BALANCED);
   const before_us = meanFrom(latency, split_s - 5, split_s);
@@ -168,16 +235,16 @@ async function compare(stage: Stage, memory: Memory, { flows }: Parameters): Pro
   stage.figure({
     name: 'Imbalance once converged',
     unit: '%',
-    published: 10,
+    published: flows === 'never' ? 80 : 10,
     here: percent(meanFrom(uneven, tail_s)),
-    source: 'E2 Fig. 3.9: below',
-    bar: { least: null, most: 100 * 2 * BALANCED },
-    note: `means of ${SMOOTH_S} s over the last ${Math.round(end_s - tail_s)} s; few flows have most bytes, and here there are fewer flows`,
+    source: flows === 'never' ? source : 'E2 Fig. 3.9: below',
+    bar: flows === 'never' ? null : { least: null, most: 100 * 2 * BALANCED },
+    note: `${imbalanceText(memory, parameters)}means of ${SMOOTH_S} s over the last ${Math.round(end_s - tail_s)} s; few flows have most bytes, and here there are fewer flows`,
   });
   stage.figure({
     name: 'Time until balanced',
     unit: 's',
-    published: 5.6,
+    published: flows === 'never' ? null : 5.6,
     here: evened_s === null ? null : evened_s - split_s,
     source,
     note: `until means of ${EVEN_S} s are within ${100 * BALANCED} % for good; published with 10,000 flows in progress`,
@@ -187,10 +254,12 @@ async function compare(stage: Stage, memory: Memory, { flows }: Parameters): Pro
     name: 'Flows that lost their instance, at most',
     unit: 'flows/s',
     published: null,
-    here: lostPlace.length > 0 ? Math.max(...lostPlace.map(([, value]) => value)) : null,
+    here: highest(lostPlace),
     bar: flows === 'keep' ? { least: 0, most: 0 } : null,
-    note: flows === 'keep' ? 'none may: their state is there' : 'they move with their state',
+    note: LOST_PLACE[flows],
   });
+  if (flows === 'never') await compareTable(stage, memory, parameters, await history('flows'));
+  else await compareEntries(stage, memory, flows);
   stage.figure({
     name: 'Packets lost',
     unit: 'packets',
@@ -202,18 +271,10 @@ async function compare(stage: Stage, memory: Memory, { flows }: Parameters): Pro
   stage.figure({
     name: 'Latency added meanwhile, p50',
     unit: 'us',
-    published: 10,
+    published: flows === 'keep' ? 10 : null,
     here: before_us === null || during_us === null ? null : during_us - before_us,
-    source: 'E2 Fig. 3.10: below',
+    source: flows === 'keep' ? 'E2 Fig. 3.10: below' : '',
     note: `of all flows, from ${before_us === null ? 'unknown' : before_us.toPrecision(3)} us; ${cores}`,
-  });
-  stage.figure({
-    name: 'Entries of switches for the split',
-    unit: 'entries',
-    published: null,
-    here: split.at === 'engine' ? 0 : null,
-    bar: { least: 0, most: 4 },
-    note: 'an engine shares out the flows: what is before the NF is not a switch',
   });
   stage.plot({
     title: 'Load of both instances',
@@ -240,6 +301,74 @@ async function compare(stage: Stage, memory: Memory, { flows }: Parameters): Pro
     x: { label: 'time since the start', unit: 's' },
     y: { label: 'latency', unit: 'us' },
     series: [{ name: 'p50', published: false, modelled: false, points: latency }],
+  });
+}
+
+const LOST_PLACE = {
+  keep: 'none may: their state is there',
+  migrate: 'they move with their state',
+  never: 'switches do not count them',
+} as const;
+
+function imbalanceText({ refusal }: Memory, { flows }: Parameters): string {
+  if (refusal !== null) return 'one instance has all: the switch has no room for more flows, so none joins; ';
+  return flows === 'never' ? 'flows without an entry follow the ranges, where E2 makes the new range smaller; ' : '';
+}
+
+/** Migration at an engine: switches need to know the way to the new instance, and nothing of flows. */
+async function compareEntries(stage: Stage, memory: Memory, flows: 'keep' | 'migrate'): Promise<void> {
+  const { api, started_ms } = stage;
+  const untracked = await historyOf(api, sampleKey('nf', `${CHAIN}.${SPLIT_NF}`, 'untracked_pps'), started_ms);
+  stage.figure({
+    name: 'Packets of flows without room in the table, at most',
+    unit: 'packets/s',
+    published: null,
+    here: highest(untracked),
+    bar: flows === 'keep' ? { least: 0, most: 0 } : null,
+    note: 'of the engine that shares out the flows, for 65,536 of them',
+  });
+  stage.figure({
+    name: 'Entries of switches for the split',
+    unit: 'entries',
+    published: null,
+    here: (await entriesOf(api, memory.chain)) - memory.entries,
+    bar: { least: null, most: 4 },
+    note: 'more of them than before it; an engine shares out the flows, and keeps those in progress',
+  });
+}
+
+/** Switches that keep each flow by an entry; `flows`: those kept at each instance, over time. */
+async function compareTable(
+  stage: Stage,
+  memory: Memory,
+  { switch_entries }: Parameters,
+  flows: readonly (readonly (readonly [number, number])[])[],
+): Promise<void> {
+  const { inProgress, split_s } = memory;
+  const used = together(flows);
+  const most = highest(used);
+  const more = (await entriesOf(stage.api, memory.chain)) - memory.entries;
+  stage.figure({
+    name: 'Entries of switches for the split',
+    unit: 'entries',
+    published: 2048,
+    here: most === null ? null : most + more,
+    source: 'E2 3.6.2: all of the switch',
+    note: `${most ?? 'unknown'} of ${switch_entries} for flows that it keeps, at most at a time, and ${more} for the ranges`,
+  });
+  stage.figure({
+    name: 'Flows in progress without an entry at the split, at least',
+    unit: 'flows',
+    published: null,
+    here: withoutEntry(inProgress, used, split_s),
+    note: `of ${inProgress}; those whose range goes to the new instance come there without their state`,
+  });
+  stage.plot({
+    title: 'Entries for flows',
+    source: '',
+    x: { label: 'time since the start', unit: 's' },
+    y: { label: 'entries', unit: '' },
+    series: [{ name: 'in use', published: false, modelled: false, points: used }],
   });
 }
 

@@ -42,6 +42,7 @@ function complete({ name, value, unit, better, bar = null, baseline = null, pass
 
 function meets(value, better, bar) {
   if (bar === null) return null;
+  if (value === null) return false;
   return better === 'lower' ? value <= bar : value >= bar;
 }
 

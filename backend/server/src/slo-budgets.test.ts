@@ -37,7 +37,7 @@ async function judges() {
   const told: EventDraft[] = [];
   const events = { append: () => undefined, appendIn: (_: unknown, draft: EventDraft) => void told.push(draft) };
   const ledgers = new SloLedgers(collections, store, events, log);
-  const world = { plan: null as unknown, isDeployed: true, log: [] as Event[] };
+  const world = { plan: null as unknown, isDeployed: true, isNotKept: false, log: [] as Event[] };
   const between = (id: string, sinceId: string) =>
     world.log.filter((event) => compareIds(event.id, id) < 0 && compareIds(event.id, sinceId) > 0);
   const source: Pick<EventSource, 'after' | 'before'> = {
@@ -58,6 +58,7 @@ async function judges() {
     view as never,
     { current: { infrastructure: { links: [], switches: [] } } } as never,
     { troublesOf: () => [] } as never,
+    { isNotKept: () => world.isNotKept } as never,
     log,
   );
   await ledgers.onModuleInit();
@@ -196,6 +197,12 @@ it('ends alerts that no rule watches any more or whose chain is undeployed, and 
 
   evaluate([], startMs + 104_000);
   world.isDeployed = false;
+  // Healing has left it out: it is given up later.
+  world.isNotKept = true;
+  evaluate([], startMs + 104_500);
+  await new Promise((done) => setImmediate(done));
+  expect(alerts.openNumbers().size).toBe(1);
+  world.isNotKept = false;
   evaluate([], startMs + 105_000);
   await until('it is over, too', () => alerts.all().every(({ state }) => state === 'resolved'));
   expect(alerts.all().map(({ resolution }) => resolution)).toEqual(['undeployed', 'changed']);

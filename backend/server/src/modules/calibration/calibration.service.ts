@@ -100,12 +100,10 @@ export class CalibrationService
   }
 
   /** Packets that wait behind others in a full queue tell of the load, not of the servers. */
-  private isFull({ graph }: Plan, chainId: string): boolean {
-    return nfInstances(graph).some(
-      ({ id, chain_id }) =>
-        chain_id === chainId &&
-        (this.telemetry.newest(sampleKey('instance', id, 'full_pps'), 1000 * WINDOW_S) ?? 0) > 0,
-    );
+  private isFull({ graph }: Plan, chainId: string, sinceMs: number): boolean {
+    const own = nfInstances(graph).filter(({ chain_id }) => chain_id === chainId);
+    const keys = own.map(({ id }) => sampleKey('instance', id, 'full_pps'));
+    return this.telemetry.series(keys, sinceMs).some(({ points }) => points.some(([, pps]) => pps > 0));
   }
 
   private measure(nowMs: number): void {
@@ -118,7 +116,7 @@ export class CalibrationService
       if (!window || window.packets < LEAST_PACKETS || window.steady_s < WARM_UP_S + WINDOW_S) continue;
       if (this.view.deployment(chain_id)?.state !== 'running' || this.dataPath.troublesOf(chain_id).length > 0)
         continue;
-      if (this.isFull(plan, chain_id)) continue;
+      if (this.isFull(plan, chain_id, nowMs - 1000 * WINDOW_S)) continue;
       const [p50, p99] = [50, 99].map((percentile) => percentileNs(window.latency_ns, percentile)) as [number, number];
       const found = overheadMeasured(running, chain_id, { p50_us: p50 / 1000, p99_us: p99 / 1000 });
       if (found) this.calibrator.add(found, window.packets, nowMs, infrastructure);

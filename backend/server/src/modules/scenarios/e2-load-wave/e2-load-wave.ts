@@ -273,7 +273,7 @@ async function compare(stage: Stage, memory: Memory, parameters: Parameters): Pr
     name: 'Scaled in',
     unit: 'times',
     published: null,
-    here: ins.filter(({ state }) => state !== 'failed').length,
+    here: ins.filter(({ state }) => state === 'completed' || state === 'running').length,
     bar: { least: 1, most: null },
     note: 'those that wait for flows to end when the wave is over count, too',
   });

@@ -1,4 +1,4 @@
-import { Name, sampleKey } from '@orrery/contract';
+import { CpuLimit, Name, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of } from '../address.js';
 import { observeCores, percentOf } from '../busy-cores.js';
@@ -25,12 +25,9 @@ const SETTLE_S = 4;
 const Parameters = z.object({
   from: Name.default('client-3').describe('sending host'),
   to: Name.default('web-1').describe('receiving host'),
-  cpu_limit: z
-    .number()
-    .min(0.05)
-    .max(1)
-    .default(0.05)
-    .describe('most of a core that the near end may use (published: one core of an ARM A9)'),
+  cpu_limit: CpuLimit.default(0.05).describe(
+    'most of a core that the near end may use (published: one core of an ARM A9)',
+  ),
   offered_mbps: z.number().min(1).max(500).default(80).describe('UDP offered, more than the tunnel carries'),
   seconds: z.number().min(3).max(120).default(10).describe('measured in each mode'),
 });

@@ -10,6 +10,7 @@ import { DATA_PATH, type DataPath } from '../../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
 import { EVENT_LOG, EVENT_SOURCE, type EventLog, type EventSource } from '../../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../../ports/infrastructure-store.js';
+import { NOT_KEPT_CHAINS, type NotKeptChains } from '../../../ports/not-kept-chains.js';
 import { TELEMETRY, type Telemetry } from '../../../ports/telemetry.js';
 import { AlertState, type Burning, burning, ruleName, rulesOf } from '../budget/alert-rules.js';
 import { budgetOf } from '../budget/budget.js';
@@ -49,6 +50,7 @@ export class SloAlerts implements OnModuleInit {
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(DATA_PATH) private readonly dataPath: DataPath,
+    @Inject(NOT_KEPT_CHAINS) private readonly notKept: NotKeptChains,
     @Inject(LOG) private readonly log: Log,
   ) {
     this.alerts = collections.open<SloAlert>({
@@ -261,7 +263,11 @@ export class SloAlerts implements OnModuleInit {
     const planned = new Set(this.view.plan?.chains.map(({ chain_id }) => chain_id));
     for (const alert of open) {
       const ledger = known.get(ledgerId(alert));
-      const isDeployed = planned.has(alert.chain_id) || this.view.deployment(alert.chain_id) !== undefined;
+      // One that healing left out for want of room loses everything, though nobody undeployed it.
+      const isDeployed =
+        planned.has(alert.chain_id) ||
+        this.view.deployment(alert.chain_id) !== undefined ||
+        this.notKept.isNotKept(alert.chain_id);
       if (!ledger) this.endAll([alert], 'removed', decide, wallMs);
       else if (!isOf(alert, ledger.record)) this.endAll([alert], 'changed', decide, wallMs);
       else if (!isDeployed || !isWatched(alert, ledger)) {

@@ -47,7 +47,15 @@ export { LENDING_STRATEGIES, type LendingSettings, type LendingStrategy } from '
 // What switches are given.
 export { ASSUMED_ABILITIES } from './lower/switch/abilities.js';
 export { availableEntries } from './lower/switch/available-entries.js';
-export { type AbilitiesOf, heldRoom, lowerFabric } from './lower/switch/lower-fabric.js';
+export {
+  type AbilitiesOf,
+  FabricLowering,
+  type HeldRoom,
+  heldRoom,
+  type LoweredFabric,
+  lowerFabric,
+  switchesWith,
+} from './lower/switch/lower-fabric.js';
 export { losesWays } from './lower/switch/own-programs.js';
 export { avoiding, switchPlaces } from './lower/switch/topology.js';
 export { Memo } from './memo.js';

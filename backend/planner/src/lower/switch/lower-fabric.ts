@@ -51,84 +51,136 @@ export function lowerFabric(
   time: Pick<Budget, 'expired'> = {},
   held: HeldRoom = new Map(),
 ): LoweredFabric {
-  const conflicts: Constraint[] = [];
-  const faults: string[] = [];
-  const abilities = (id: string) => abilitiesOf.get(id) ?? ASSUMED_ABILITIES;
-  const programs = switchPlaces(infrastructure).map((place) => new SwitchContent(place, abilities(place.id)));
-  const lack = (conflict: Constraint, words: string) => {
-    conflicts.push(conflict);
-    faults.push(words);
-  };
-  for (const { place } of programs) {
-    if (abilities(place.id).match['eth.src']) continue;
-    lack(
-      { constraint: 'switch-ability', needed: 1, available: 0, unit: 'abilities', where: place.id },
-      `${place.id} cannot match eth.src, which keeps hosts from sending in the name of others`,
-    );
-  }
-  const known = namesOf(infrastructure);
+  const lowering = new FabricLowering(infrastructure, abilitiesOf);
   for (const rule of rules) {
     requireTime(time);
-    const unknown = unknownName(rule, known);
-    if (unknown && rule.kind !== 'classify') continue;
+    lowering.add(rule);
+  }
+  return lowering.lowered(held);
+}
+
+/** As `lowerFabric`, rule by rule, so that who lowers thousands can do other things in between. */
+export class FabricLowering {
+  private readonly conflicts: Constraint[] = [];
+  private readonly faults: string[] = [];
+  private readonly programs: readonly SwitchContent[];
+  private readonly known: ReturnType<typeof namesOf>;
+
+  constructor(
+    private readonly infrastructure: Infrastructure,
+    private readonly abilitiesOf: AbilitiesOf,
+  ) {
+    this.programs = switchPlaces(infrastructure).map((place) => new SwitchContent(place, this.abilities(place.id)));
+    this.known = namesOf(infrastructure);
+    for (const { place } of this.programs) {
+      if (this.abilities(place.id).match['eth.src']) continue;
+      this.lack(
+        { constraint: 'switch-ability', needed: 1, available: 0, unit: 'abilities', where: place.id },
+        `${place.id} cannot match eth.src, which keeps hosts from sending in the name of others`,
+      );
+    }
+  }
+
+  add(rule: FabricRule): void {
+    const unknown = unknownName(rule, this.known);
+    if (unknown && rule.kind !== 'classify') return;
     if (unknown) {
-      lack(
+      this.lack(
         { constraint: 'switch-ability', needed: 1, available: 0, unit: 'nodes', where: unknown },
         `${rule.id}: there is no ${unknown}`,
       );
-      continue;
+      return;
     }
-    const own = ownProgramsBefore(rule, infrastructure);
+    const own = ownProgramsBefore(rule, this.infrastructure);
     for (const { id, program, carries } of own)
-      lack(
+      this.lack(
         { constraint: 'switch-program', needed: 1, available: 0, unit: 'switches', where: id },
         `${id} runs the P4 program ${program} of its own, so it carries nothing for ${carries} (${rule.id})`,
       );
-    for (const { at, target } of own.length > 0 ? [] : cutOff(rule, infrastructure))
-      lack(
+    for (const { at, target } of own.length > 0 ? [] : cutOff(rule, this.infrastructure))
+      this.lack(
         { constraint: 'switch-path', needed: 1, available: 0, unit: 'ways', where: at },
         `no way leads from ${at} to ${target} (${rule.id})`,
       );
-    for (const program of programs) {
-      const { id } = program.place;
-      try {
-        program.add(rule);
-      } catch (error) {
-        if (error instanceof Shortage) {
-          const left = availableEntries(program.place.table_entries, abilities(id).entries) - program.size;
-          const available = Math.min(left, MOST_ENTRIES_A_RULE);
-          lack(
-            { constraint: 'switch-table', needed: error.needed, available, unit: 'entries', where: id },
-            `${id}: ${rule.id} needs ${error.needed} entries`,
-          );
-        } else if (error instanceof Inability) {
-          lack(
-            { constraint: 'switch-ability', needed: 1, available: 0, unit: 'abilities', where: id },
-            `${id} cannot ${error.message} (${rule.id})`,
-          );
-        } else throw error;
+    for (const program of this.programs) this.addAt(program, rule);
+  }
+
+  /** All that was added. `held`: see `HeldRoom`. */
+  lowered(held: HeldRoom = new Map()): LoweredFabric {
+    const conflicts = [...this.conflicts];
+    const faults = [...this.faults];
+    const tables = this.programs.map(({ place, size, reserved }) => ({
+      id: place.id,
+      entries: size,
+      needed: size + reserved,
+      available: availableEntries(place.table_entries, this.abilities(place.id).entries),
+    }));
+    for (const { place, spec, reserved } of this.programs) {
+      for (const { needed, available, what } of overfull(
+        spec.entries,
+        reserved + (spec.exceptions?.length ?? 0),
+        Math.max(place.table_entries, held.get(place.id) ?? 0),
+        this.abilities(place.id),
+      )) {
+        conflicts.push({ constraint: 'switch-table', needed, available, unit: 'entries', where: place.id });
+        faults.push(`${place.id} needs ${needed} entries${what} and has ${available}`);
       }
     }
+    return { switches: new Map(this.programs.map(({ place, spec }) => [place.id, spec])), tables, conflicts, faults };
   }
-  const tables = programs.map(({ place, size, reserved }) => ({
-    id: place.id,
-    entries: size,
-    needed: size + reserved,
-    available: availableEntries(place.table_entries, abilities(place.id).entries),
-  }));
-  for (const { place, spec, reserved } of programs) {
-    for (const { needed, available, what } of overfull(
-      spec.entries,
-      reserved + (spec.exceptions?.length ?? 0),
-      Math.max(place.table_entries, held.get(place.id) ?? 0),
-      abilities(place.id),
-    ))
-      lack(
-        { constraint: 'switch-table', needed, available, unit: 'entries', where: place.id },
-        `${place.id} needs ${needed} entries${what} and has ${available}`,
-      );
+
+  private addAt(program: SwitchContent, rule: FabricRule): void {
+    const { id, table_entries } = program.place;
+    try {
+      program.add(rule);
+    } catch (error) {
+      if (error instanceof Shortage) {
+        const left = availableEntries(table_entries, this.abilities(id).entries) - program.size;
+        const available = Math.min(left, MOST_ENTRIES_A_RULE);
+        this.lack(
+          { constraint: 'switch-table', needed: error.needed, available, unit: 'entries', where: id },
+          `${id}: ${rule.id} needs ${error.needed} entries`,
+        );
+      } else if (error instanceof Inability) {
+        this.lack(
+          { constraint: 'switch-ability', needed: 1, available: 0, unit: 'abilities', where: id },
+          `${id} cannot ${error.message} (${rule.id})`,
+        );
+      } else throw error;
+    }
   }
-  return { switches: new Map(programs.map(({ place, spec }) => [place.id, spec])), tables, conflicts, faults };
+
+  private abilities(id: string): SwitchAbilities {
+    return this.abilitiesOf.get(id) ?? ASSUMED_ABILITIES;
+  }
+
+  private lack(conflict: Constraint, words: string): void {
+    this.conflicts.push(conflict);
+    this.faults.push(words);
+  }
+}
+
+/** Switches with entries of any of the rules. Of those known to have some no more rules are lowered: there may be thousands. */
+export function switchesWith(
+  infrastructure: Infrastructure,
+  abilitiesOf: AbilitiesOf,
+  rules: readonly FabricRule[],
+): Set<string> {
+  const known = namesOf(infrastructure);
+  const places = switchPlaces(infrastructure).filter((place) => {
+    const content = new SwitchContent(place, abilitiesOf.get(place.id) ?? ASSUMED_ABILITIES);
+    return rules.some((rule) => unknownName(rule, known) === null && hasEntries(content, rule));
+  });
+  return new Set(places.map(({ id }) => id));
+}
+
+function hasEntries(content: SwitchContent, rule: FabricRule): boolean {
+  try {
+    return content.add(rule) > 0;
+  } catch (error) {
+    if (error instanceof Shortage || error instanceof Inability) return false;
+    throw error;
+  }
 }
 
 function overfull(entries: SwitchSpec['entries'], reserved: number, configured: number, abilities: SwitchAbilities) {

@@ -68,3 +68,19 @@ it('the switches that carry a change are found among thousands of rules, whereve
   expect(carriers([...many, classify(1, 'host-2')], many)).toEqual(['sw-1', 'sw-2']);
   expect(carriers([], [classify(1, 'host-2'), ...many])).toEqual(['sw-1', 'sw-2']);
 });
+
+it('of thousands of rules one is lowered for each switch that has entries, and none for one that has not', () => {
+  let lowered = 0;
+  const many = Array.from({ length: 1000 }, (_, i): FabricRule => {
+    const { match, ...rule } = classify(i + 1);
+    return Object.defineProperty({ ...rule, match }, 'match', {
+      enumerable: true,
+      get: () => {
+        lowered++;
+        return match;
+      },
+    });
+  });
+  expect([...carriersOf(PAIR, new Map(), { before: [], after: many })]).toEqual(['sw-1']);
+  expect(lowered).toBe(1);
+});

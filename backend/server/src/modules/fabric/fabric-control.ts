@@ -15,12 +15,13 @@ import type {
   SwitchNode,
   SwitchSpec,
 } from '@orrery/contract';
-import { type AbilitiesOf, heldRoom, losesWays, lowerFabric, sameContent } from '@orrery/planner';
+import { type AbilitiesOf, heldRoom, losesWays, sameContent } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { Mutex } from '../../platform/mutex.js';
+import { Pace } from '../../platform/pace.js';
 import { conflict } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import {
@@ -39,6 +40,7 @@ import { SWITCH_PROGRAMS, type SwitchPrograms } from '../../ports/switch-program
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { carriersOf } from './carriers.js';
 import { FabricStore, NO_FABRIC, type StoredFabric } from './fabric-store.js';
+import { lowerInPieces } from './lower-in-pieces.js';
 import { ownProgramSpecs } from './own-program-specs.js';
 import { RebuiltSwitches } from './rebuilt-switches.js';
 
@@ -98,7 +100,7 @@ export class FabricControl
   }
 
   onApplicationBootstrap(): void {
-    this.tellSwitches();
+    for (const each of Object.entries(this.told.switches)) this.tellSwitch(each);
     this.rebuilt.follow();
     this.infrastructure.onChange(() => {
       this.rebuilt.follow();
@@ -219,24 +221,34 @@ export class FabricControl
       const abilities = this.abilitiesOf();
       this.abilities = JSON.stringify([...abilities]);
       const infrastructure = this.links.routed;
-      const { switches, faults } = lowerFabric(infrastructure, abilities, wanted.rules);
+      const own = ownProgramSpecs(this.infrastructure.current.infrastructure, this.programs);
+      const pace = new Pace();
+      const { switches, faults } = await lowerInPieces(infrastructure, abilities, wanted.rules, pace);
+      const obstacles = faults.length === 0 ? [] : await this.beyondHeld(infrastructure, abilities, wanted, pace);
       this.faults = faults;
-      this.obstacles = faults.length === 0 ? [] : this.beyondHeld(infrastructure, abilities, wanted);
+      this.obstacles = obstacles;
       const isPossible = this.obstacles.length === 0;
       const fabric = isPossible ? switches : Object.entries(this.told.switches);
-      const own = ownProgramSpecs(this.infrastructure.current.infrastructure, this.programs);
       const all = new Map([...fabric, ...own]);
       const next = { rules: isPossible ? wanted : this.told.rules, ...numbered(this.told, all, Date.now()) };
-      if (!sameContent(next, this.told)) await this.store.write(next);
+      if (!sameContent(next, this.told)) await this.store.write(next, pace);
       this.told = next;
-      this.tellSwitches();
+      for (const each of Object.entries(next.switches)) {
+        this.tellSwitch(each);
+        await pace.breathe();
+      }
       this.changed();
     });
   }
 
-  private beyondHeld(infrastructure: Infrastructure, abilities: AbilitiesOf, { rules }: FabricSpec): readonly string[] {
-    const held = heldRoom(lowerFabric(infrastructure, abilities, this.told.rules.rules));
-    return lowerFabric(infrastructure, abilities, rules, {}, held).faults;
+  private async beyondHeld(
+    infrastructure: Infrastructure,
+    abilities: AbilitiesOf,
+    { rules }: FabricSpec,
+    pace: Pace,
+  ): Promise<readonly string[]> {
+    const held = heldRoom(await lowerInPieces(infrastructure, abilities, this.told.rules.rules, pace));
+    return (await lowerInPieces(infrastructure, abilities, rules, pace, held)).faults;
   }
 
   private async lowerAgain({ step, decide }: LoopRun): Promise<undefined> {
@@ -278,11 +290,9 @@ export class FabricControl
     return [...new Set(carried.flatMap(({ chain_id }) => chain_id ?? []))];
   }
 
-  private tellSwitches(): void {
-    for (const [id, spec] of Object.entries(this.told.switches)) {
-      const files = spec.program?.hash ? this.programs.filesOf(spec.program.hash) : null;
-      this.fleet.setDesiredSwitch(id, spec, files ?? undefined);
-    }
+  private tellSwitch([id, spec]: [id: string, spec: SwitchSpec]): void {
+    const files = spec.program?.hash ? this.programs.filesOf(spec.program.hash) : null;
+    this.fleet.setDesiredSwitch(id, spec, files ?? undefined);
   }
 
   private abilitiesOf() {

@@ -1,5 +1,6 @@
 import { FabricSpec, Generation, Name, SwitchSpec } from '@orrery/contract';
 import { z } from 'zod';
+import type { Pace } from '../../platform/pace.js';
 import type { Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { unreadableState } from '../../platform/state-version.js';
@@ -30,7 +31,14 @@ export class FabricStore {
     }
   }
 
-  async write(fabric: StoredFabric): Promise<void> {
-    await this.store.transact((transaction) => transaction.set(KEYS.fabric, JSON.stringify(fabric)));
+  /** Switch by switch: entries for thousands of rules are megabytes at each. */
+  async write({ switches, ...rest }: StoredFabric, pace: Pace): Promise<void> {
+    const texts: string[] = [];
+    for (const [id, spec] of Object.entries(switches)) {
+      texts.push(`${JSON.stringify(id)}:${JSON.stringify(spec)}`);
+      await pace.breathe();
+    }
+    const text = `${JSON.stringify(rest).slice(0, -1)},"switches":{${texts.join()}}}`;
+    await this.store.transact((transaction) => transaction.set(KEYS.fabric, text));
   }
 }

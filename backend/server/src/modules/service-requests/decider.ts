@@ -13,8 +13,8 @@ import {
 import { type Accepted, Admissions, ClassIndex, type Decision, edgesLeft } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { newId } from '../../platform/ids.js';
+import { Pace } from '../../platform/pace.js';
 import { conflict, invalid, notFound, unavailable } from '../../platform/problem.js';
-import { Pace } from './pace.js';
 import { PoolView } from './pool-view.js';
 import { Pools } from './pools.js';
 import { Requests } from './requests.js';
@@ -98,7 +98,7 @@ export class Decider {
    */
   async createAll(bulk: BulkRequests, by: string, gone: AbortSignal): Promise<BulkAnswer> {
     const { requests: specs, dry_run, progress_id } = bulk;
-    const pace = new Pace(gone);
+    const pace = new Pace(unlessGone(gone));
     const tell = this.progressOf(progress_id, specs.length);
     try {
       await this.requireValid(specs, pace);
@@ -183,7 +183,7 @@ export class Decider {
         return chosen.length + same;
       };
     };
-    return this.inTurn(new Pace(signal), work, begins);
+    return this.inTurn(new Pace(unlessGone(signal)), work, begins);
   }
 
   private async requireValid(specs: readonly ServiceRequestSpec[], pace: Pace): Promise<void> {
@@ -327,6 +327,13 @@ class Call {
     this.sessions.set(name, session);
     return session;
   }
+}
+
+/** Throws once the signal is aborted. */
+function unlessGone(signal: AbortSignal): () => void {
+  return () => {
+    if (signal.aborted) throw conflict('Nobody waits for the answer any more; nothing was booked.');
+  };
 }
 
 /** Whether the same is lacking, by whatever figures. */

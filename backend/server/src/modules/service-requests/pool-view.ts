@@ -12,6 +12,7 @@ import {
   waysOf,
 } from '@orrery/planner';
 import { CONFIG, type Config } from '../../platform/config.js';
+import type { Pace } from '../../platform/pace.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { CALIBRATION, type CalibrationView } from '../../ports/calibration.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -22,7 +23,6 @@ import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { NOT_KEPT_CHAINS, type NotKeptChains } from '../../ports/not-kept-chains.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import type { Pace } from './pace.js';
 import { Presence } from './presence.js';
 import type { HoldingRequest, StoredPool, StoredRequest } from './stored.js';
 

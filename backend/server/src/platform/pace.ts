@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { conflict } from '../../platform/problem.js';
 
 const SLICE_MS = 10;
 
@@ -8,14 +7,15 @@ export class Pace {
   private sinceMs = performance.now();
   private doneMs = 0;
 
-  constructor(private readonly signal: AbortSignal | null = null) {}
+  /** `check` throws once nobody needs the work any more. */
+  constructor(readonly check: () => void = () => undefined) {}
 
   /** Time that the work took itself, in ms. */
   get workMs(): number {
     return this.doneMs + performance.now() - this.sinceMs;
   }
 
-  /** Between two pieces. Rejects once the signal is aborted. */
+  /** Between two pieces. Rejects with what `check` throws. */
   async breathe(): Promise<void> {
     const sliceMs = performance.now() - this.sinceMs;
     if (sliceMs < SLICE_MS) return;
@@ -23,10 +23,5 @@ export class Pace {
     await setImmediate();
     this.sinceMs = performance.now();
     this.check();
-  }
-
-  /** Throws once the signal is aborted. */
-  check(): void {
-    if (this.signal?.aborted) throw conflict('Nobody waits for the answer any more; nothing was booked.');
   }
 }

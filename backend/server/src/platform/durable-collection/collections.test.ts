@@ -214,6 +214,25 @@ describe('a collection', () => {
     expect(refusals).toEqual([412, 412, 412]);
   });
 
+  it('stores however many entries by as many commands as one', async () => {
+    const commands: number[] = [];
+    const counting = Object.create(store) as Store;
+    counting.transact = (fill) =>
+      store.transact((transaction) => {
+        fill(transaction);
+        commands.push(transaction.length);
+      });
+    const collections = new Collections(counting, log);
+    const many = collections.open({ ...NAMED, key: 'test:many', bound: { most: 1000, policy: 'refuse' } });
+    const items = Array.from({ length: 1000 }, (_, i) => item(`n${i}`, i));
+    await collections.commit((batch) => batch.put(many, items[0]!));
+    await collections.commit((batch) => {
+      for (const each of items) batch.put(many, each);
+    });
+    expect(commands[1]).toBe(commands[0]);
+    expect(await store.redis.hlen('test:many')).toBe(1000);
+  });
+
   it('stores writes of other modules in the same transaction, atomically', async () => {
     const also = (fault: Fault) => {
       world.fault = fault;

@@ -1,5 +1,6 @@
 import type { Log } from '../log.js';
 import { Mutex } from '../mutex.js';
+import { Pace } from '../pace.js';
 import type { Store, Transaction } from '../redis.js';
 import type { CollectionDefinition } from './definition.js';
 import { type CollectionDraft, DurableCollection } from './durable-collection.js';
@@ -45,10 +46,12 @@ export class Collections {
       const drafts = new Map<DurableCollection<never>, CollectionDraft<never>>();
       const others: ((transaction: Transaction) => void)[] = [];
       const applied: (() => void)[] = [];
+      const pace = new Pace();
       const result = work(batchOf(drafts, others, applied));
       for (const draft of drafts.values()) draft.trim();
       const changed = [...drafts].filter(([, draft]) => !draft.isEmpty);
       if (changed.length === 0 && others.length === 0) return result;
+      for (const [, draft] of changed) await draft.encode(pace);
       try {
         await this.store.transact((transaction) => {
           for (const [, draft] of changed) draft.writeIn(transaction);

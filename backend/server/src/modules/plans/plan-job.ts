@@ -32,7 +32,10 @@ export function sentInput({ chains, ...input }: Planned, shared: SharedValues): 
     rest,
     common: COMMON.flatMap((field) => {
       const value = input[field];
-      return value ? [[field, shared.share(field, value)] as const] : [];
+      if (!value) return [];
+      // A plan never changes, and is large: it goes by its id.
+      const name = field === 'base' ? input.base?.id : undefined;
+      return [[field, shared.share(field, value, name)] as const];
     }),
     chains: chains.map((chain) => places.get(chain) ?? chain),
   };

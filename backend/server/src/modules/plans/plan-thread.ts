@@ -38,7 +38,11 @@ serveJobs(({ input, search_steps, late_ms, limit_ms, compare }: PlanJob): PlanJo
   const budget = { steps: search_steps, late: after(late_ms), expired: after(limit_ms) };
   try {
     const planned = { ...receivedInput(input, compare ? kept.comparisons : kept.plans), budget, memo };
-    return compare ? { comparison: compared(planned, compare) } : { plan: JSON.stringify(makePlan(planned)) };
+    if (compare) return { comparison: compared(planned, compare) };
+    const plan = JSON.stringify(makePlan(planned));
+    // What comes next is planned on top of it.
+    kept.plans.keep('base', planned.id, JSON.parse(plan) as object);
+    return { plan };
   } catch (error) {
     if (error instanceof NotKept) return { failed: 'not-kept' };
     if (error instanceof OutOfTime) return { failed: 'out-of-time' };

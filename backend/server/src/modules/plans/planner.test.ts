@@ -1,11 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { Infrastructure, type NfDescriptor, nfInstances, type PlannedChain } from '@orrery/contract';
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import type { Log } from '../../platform/log.js';
 import { monitorChain, RACK } from '../../testing/fixtures.js';
 import { loadCatalogue } from '../nf-descriptors/catalogue.js';
+import type { PlanJob } from './plan-thread.js';
 import { Planner } from './planner.js';
 
 const NFS = fileURLToPath(new URL('../../../../../agents/nfs', import.meta.url));
@@ -64,7 +66,7 @@ function rack(servers: number): Infrastructure {
 
 function input(count: number) {
   const infrastructure = rack(24);
-  return { id: 'plan-1', created_ms: 0, chains: chains(count), descriptors, infrastructure, base: null };
+  return { id: `plan-${count}`, created_ms: 0, chains: chains(count), descriptors, infrastructure, base: null };
 }
 
 /** Ends its thread, as a crash does. */
@@ -137,6 +139,22 @@ it('plans beside what runs, also in a thread that was started anew', async () =>
   await check();
   await end(planner);
   await check();
+});
+
+it('sends no plan back to the thread that made it, and has the rules that stay as the objects that they were', async () => {
+  const { thread } = planner as unknown as { readonly thread: { run(job: PlanJob): unknown } };
+  const run = vi.spyOn(thread, 'run');
+  const { plan: base } = await planner.plan(input(2));
+  const { plan } = await planner.plan({ ...input(3), base, chains: [...base.chains, ...chains(3).slice(2)] });
+  expect(plan).toMatchObject({ feasible: true, base_plan: base.id });
+  expect(run.mock.calls.map(([job]) => job.input.common.find(([field]) => field === 'base')?.[1])).toEqual([
+    undefined,
+    { name: base.id },
+  ]);
+  const known = new Map(base.fabric.rules.map((rule) => [rule.id, rule]));
+  const stay = plan.fabric.rules.filter((rule) => isDeepStrictEqual(rule, known.get(rule.id)));
+  expect(stay).not.toEqual([]);
+  expect(stay.every((rule) => rule === known.get(rule.id))).toBe(true);
 });
 
 it('rejects waiting requests when it stops', async () => {

@@ -1,6 +1,8 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { MOST_TIME_LIMIT_S, type Plan } from '@orrery/contract';
+import { sameContent } from '@orrery/planner';
 import { LOG, type Log } from '../../platform/log.js';
+import { Pace } from '../../platform/pace.js';
 import { invalid, ProblemError, unavailable } from '../../platform/problem.js';
 import { SharedValues } from '../../platform/worker-thread/shared-values.js';
 import { ThreadFailure, type Urgency, WorkerThread } from '../../platform/worker-thread/worker-thread.js';
@@ -52,8 +54,11 @@ export class Planner implements OnApplicationShutdown {
    */
   async plan(input: Planned, time_limit_s = TIME_LIMIT_S): Promise<MadePlan> {
     const answer = await this.answerTo(input, time_limit_s, 'urgent');
-    if ('plan' in answer) return { plan: JSON.parse(answer.plan) as Plan, text: answer.plan };
-    return refused(answer, time_limit_s);
+    if (!('plan' in answer)) return refused(answer, time_limit_s);
+    this.shared.urgent.isKept('base', input.id);
+    const pace = new Pace();
+    const plan = await withKnownRules(JSON.parse(answer.plan) as Plan, input.base, pace);
+    return { plan, text: answer.plan };
   }
 
   /** Throws as `plan`, 503 where the time does not suffice. */
@@ -99,6 +104,18 @@ export class Planner implements OnApplicationShutdown {
   onApplicationShutdown(): Promise<void> {
     return this.thread.stop();
   }
+}
+
+/** A rule that stays as it is in the base is that very object: of thousands, few are compared or lowered again. */
+async function withKnownRules(plan: Plan, base: Plan | null, pace: Pace): Promise<Plan> {
+  const known = new Map(base?.fabric.rules.map((rule) => [rule.id, rule]));
+  const rules: Plan['fabric']['rules'] = [];
+  for (const rule of plan.fabric.rules) {
+    const before = known.get(rule.id);
+    rules.push(before && sameContent(before, rule) ? before : rule);
+    await pace.breathe();
+  }
+  return { ...plan, fabric: { ...plan.fabric, rules } };
 }
 
 function refused(answer: PlanJobResult, time_limit_s: number): never {

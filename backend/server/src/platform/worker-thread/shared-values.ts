@@ -40,11 +40,16 @@ export class SharedValues {
   private readonly names = new WeakMap<object, string>();
   private readonly sent = new Recent<true>();
 
-  share<T extends object>(kind: string, value: T): Shared<T> {
-    const name = this.nameOf(value);
+  /** `name`: if it is known, nothing is computed of the content. */
+  share<T extends object>(kind: string, value: T, name = this.nameOf(value)): Shared<T> {
     if (this.sent.get(kind, name)) return { name };
     this.sent.set(kind, name, true);
     return { name, value };
+  }
+
+  /** The thread has made the value itself, and keeps it. */
+  isKept(kind: string, name: string): void {
+    this.sent.set(kind, name, true);
   }
 
   /** From here on everything is sent again: the thread is another one. */
@@ -68,6 +73,10 @@ export class NotKept extends Error {}
 /** The thread's side. */
 export class KeptValues {
   private readonly kept = new Recent<object>();
+
+  keep(kind: string, name: string, value: object): void {
+    this.kept.set(kind, name, value);
+  }
 
   /** The very object that came with the name. Throws `NotKept`. */
   take<T extends object>(kind: string, { name, value }: Shared<T>): T {

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { type Infrastructure, type Plan, parseSampleKey, type Sample } from '@orrery/contract';
+import { type Infrastructure, type Plan, type Sample, samplePrefix } from '@orrery/contract';
 import { grouped } from '@orrery/planner';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -32,7 +32,7 @@ const ENTERS_MS = 2000;
 const SETTLE_MS = 3000;
 
 /** Kinds of samples of what may drop packets. */
-const COUNTED: ReadonlySet<string> = new Set(['instance', 'module']);
+const COUNTED = [samplePrefix('instance'), samplePrefix('module')];
 
 interface ChainPath {
   readonly sections: readonly Section[];
@@ -117,7 +117,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     this.follow(nowMs);
     for (const { key, value } of samples) if (this.counters.has(key)) this.meter.take(key, value, nowMs);
     this.carriageMeter.take(samples, nowMs);
-    if (!samples.some(({ key }) => COUNTED.has(parseSampleKey(key)?.kind ?? ''))) return;
+    if (!samples.some(({ key }) => COUNTED.some((prefix) => key.startsWith(prefix)))) return;
     const counters = () => ({ instances: this.telemetry.counters(), modules: this.telemetry.moduleCounters() });
     const refusedPerS = this.carriageMeter.drops.take(counters, nowMs);
     for (const [id, perS] of refusedPerS ?? []) this.meter.take(refusedKey(id), perS, nowMs);

@@ -152,7 +152,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
   }
 
   status(node: string): NodeStatus | undefined {
-    return this.statuses().find(({ id }) => id === node);
+    return this.isListed(node) ? this.describe(node) : undefined;
   }
 
   observed(node: string): Observed | null {
@@ -312,13 +312,17 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
   }
 
   hasPlace(place: string): boolean {
-    return this.status(place) !== undefined || linkedSlots(this.infrastructure.current.infrastructure).has(place);
+    return this.isListed(place) || linkedSlots(this.infrastructure.current.infrastructure).has(place);
   }
 
   /** Whether the infrastructure has the node: no other may join. */
   isKnown(node: string): boolean {
     const { servers, switches } = this.infrastructure.current.infrastructure;
-    return [...servers, ...switches].some(({ id }) => id === node);
+    return servers.some(({ id }) => id === node) || switches.some(({ id }) => id === node);
+  }
+
+  private isListed(node: string): boolean {
+    return this.isKnown(node) || this.isConnected(node);
   }
 
   onChange(listener: (node: string) => void): void {

@@ -4,6 +4,8 @@ import { invalid, ProblemError } from './problem.js';
 import type { ApiRequest } from './route.js';
 
 const MAX_DEPTH = 64;
+/** Characters from which on a body is parsed, looked through and handed on in pieces, with others in between. */
+const LARGE = 256 * 1024;
 /** Fields that are shown on one line. */
 const ONE_LINE: ReadonlySet<PropertyKey> = new Set(['title', 'name', 'reason']);
 /** Most texts, which need no closer look. */
@@ -19,9 +21,12 @@ export function readBodies(fastify: FastifyInstance): void {
     if (body === '') return done(null, undefined);
     parse(request, body as string, (error, value) => {
       if (error) return done(error);
-      const errors = unusableValues(value);
-      if (errors.length > 0) done(invalid(errors));
-      else done(null, value);
+      const then: (work: () => void) => unknown = body.length < LARGE ? (work) => work() : setImmediate;
+      then(() => {
+        const errors = unusableValues(value);
+        if (errors.length > 0) done(invalid(errors));
+        else then(() => done(null, value));
+      });
     });
   });
   fastify.addContentTypeParser('application/octet-stream', (request: ApiRequest, payload, done) => {

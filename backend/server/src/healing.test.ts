@@ -324,6 +324,35 @@ describe('maintenance', () => {
     });
   });
 
+  it('by force takes nothing down for another part whose drain has not come about, and nothing new comes there', async () => {
+    // The loop tries nothing again before it is asked to.
+    await start({ enabled: false });
+    const [low, mid] = [await create('l', 10), await create('m', 50)];
+    const [first, second] = [(await placeOf(low))!, (await placeOf(mid))!];
+    const third = RACK.servers.map(({ id }) => id).find((id) => id !== first && id !== second)!;
+    const begin = (id: string, body: Record<string, unknown>) =>
+      server.api.call('beginMaintenance', { params: { id }, body: { reason: 'new memory', ...body } });
+    const [move] = (await begin(second, { dry_run: true })).moves;
+    server.agents.get(third)!.loadErrors.set(move!.instance, 'it does not start');
+    const id = (await begin(second, {})).operation_id!;
+    await until('it is stuck', async () => (await server.operation(id)).state === 'FAILED_TEMP');
+    await server.api.call('rollbackOperation', { params: { id } });
+    expect((await server.finished(id)).state).toBe('ROLLED_BACK');
+    const high = await create('h', 90);
+    expect([await placeOf(high), await placeOf(mid)]).toEqual([third, second]);
+
+    const forced = await begin(first, { force: true });
+    expect(forced).toMatchObject({ moves: [], not_kept: [{ chain_id: low }] });
+    expect((await server.finished(forced.operation_id!)).state).toBe('COMPLETED');
+    const { revision: _, ...policy } = await server.api.call('getHealingPolicy');
+    await server.api.call('putHealingPolicy', { body: { ...policy, enabled: true } });
+    await until('the other drain is refused', async () => eventsOf(await events(), 'healing.refused').length > 0);
+    expect(await running()).toEqual([mid, high].sort());
+    expect(await placeOf(mid)).toBe(second);
+    expect(eventsOf(await events(), 'healing.not-kept').map(({ subject }) => subject)).toEqual([low]);
+    expect((await out()).map(({ id }) => id).sort()).toEqual([first, second].sort());
+  });
+
   it('that is refused when it is asked for leaves nothing behind', async () => {
     const servers = RACK.servers.map((each, i) => (i === 2 ? { ...each, origin: 'live' as const } : each));
     await start({}, { ...RACK, servers });

@@ -37,6 +37,8 @@ export type AssignmentInput = Pick<
   | 'without_servers'
   | 'lost_servers'
   | 'without_boards'
+  | 'closed_servers'
+  | 'closed_boards'
 >;
 
 /** The requested implementation of an NF; for a board, a given slot or any. */

@@ -144,25 +144,40 @@ export function hostsOf(
   });
 }
 
-/** The same, without servers that the plan must not use. */
+/** Servers that items may not stand on, with why. Of closed ones, that is so for what does not run there. */
+interface Shut {
+  readonly exclusions: ReadonlyMap<string, string>;
+  readonly closed: ReadonlyMap<string, string>;
+}
+
+/** The same, without servers that the plan must not use; `running` by item. */
 export function outside(
   hosts: readonly (Hosts | null)[],
   { servers }: Pick<Infrastructure, 'servers'>,
-  exclusions: ReadonlyMap<string, string>,
+  { exclusions, closed }: Shut,
+  running: readonly (Place | null)[],
 ): (Hosts | null)[] {
-  if (exclusions.size === 0) return [...hosts];
+  if (exclusions.size + closed.size === 0) return [...hosts];
   const excluded = new Map(
-    servers.flatMap(({ id }, bin) => (exclusions.has(id) ? [[bin, exclusions.get(id)!] as const] : [])),
+    servers.flatMap(({ id }, bin) => {
+      const why = exclusions.get(id) ?? closed.get(id);
+      return why === undefined ? [] : [[bin, why] as const];
+    }),
   );
   const all = servers.map((_, bin) => bin);
-  const known = new Map<Hosts | null, Hosts>();
-  return hosts.map((those) => {
-    const made = known.get(those) ?? {
-      bins: new Set([...(those?.bins ?? all)].filter((bin) => !excluded.has(bin))),
+  const known = new Map<number | undefined, Map<Hosts | null, Hosts>>();
+  return hosts.map((those, item) => {
+    const bin = running[item]?.bin;
+    const stays = bin !== undefined && closed.has(servers[bin]!.id) ? bin : undefined;
+    const alike = known.get(stays) ?? new Map<Hosts | null, Hosts>();
+    known.set(stays, alike);
+    const shut = stays === undefined ? excluded : new Map([...excluded].filter(([id]) => id !== stays));
+    const made = alike.get(those) ?? {
+      bins: new Set([...(those?.bins ?? all)].filter((id) => !shut.has(id))),
       lack: those?.lack ?? '',
-      excluded,
+      excluded: shut,
     };
-    known.set(those, made);
+    alike.set(those, made);
     return made;
   });
 }

@@ -1,7 +1,9 @@
 import { nfInstances, Plan, type PlannedChain } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { freeSlots, usableSlots } from '../accelerator/usable-slots.js';
 import { CORE_BUDGET } from '../igraph/sizing.js';
+import { board } from '../testing/boards.js';
 import { chainOf } from '../testing/chains.js';
 import { FIREWALL, MONITOR } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
@@ -141,6 +143,56 @@ describe('servers that a plan must not use', () => {
       { numRuns: 50, seed: 5 },
     );
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(0);
+  });
+});
+
+describe('servers that are closed', () => {
+  it('keep what runs there, get nothing else, and cost no chain its place while another one is drained by force', () => {
+    const seen = { stayed: 0, left: 0, refused: 0 };
+    const few = fc.record({ servers: fc.integer({ min: 2, max: 3 }), all: wanted(5), added: wanted(2) });
+    fc.assert(
+      fc.property(few, ({ servers, all, added }) => {
+        const base = plan(all, servers, 1);
+        fc.pre(base.feasible);
+        const before = new Map(nfInstances(base.graph).map((it) => [it.id, it]));
+        const held = [...before.values()].filter(({ server }) => server === 'server-1');
+        const expectClosed = (next: Plan) => {
+          const there = nfInstances(next.graph).filter(({ server }) => server === 'server-1');
+          expect(there.map(({ id }) => id).sort()).toEqual(held.map(({ id }) => id).sort());
+          seen.stayed += there.length;
+        };
+        const more = plan([...all, ...added], servers, 1, { base, closed_servers: ['server-1'] });
+        const others = [...before.values()].filter(({ server }) => server !== 'server-1');
+        const shares = [...others.map(({ core_share }) => core_share), ...added.map(({ share }) => share)];
+        expect(more.feasible).toBe(
+          fits(
+            shares.toSorted((a, b) => b - a),
+            coresOf(servers - 1),
+          ),
+        );
+        if (more.feasible) expectClosed(more);
+        else seen.refused++;
+        expect(more.excluded).toBeUndefined();
+
+        const drained = { without_servers: ['server-2'], closed_servers: ['server-1'] };
+        const forced = plan(all, servers, 1, { base, ...drained, when_short: 'leave-out' });
+        expectClosed(forced);
+        seen.left += forced.not_kept?.length ?? 0;
+      }),
+      { numRuns: 40, seed: 8 },
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(0);
+  });
+
+  it('hold the slots in use of boards, and no other', () => {
+    const infrastructure = { ...rack(), boards: [board('board-1', 'server-1')] };
+    const base = { graph: { nodes: [{ kind: 'nf', board: { board: 'board-1', slot: 1 } }] } } as unknown as Plan;
+    for (const closed of [{ closed_boards: ['board-1'] }, { closed_servers: ['server-1'] }]) {
+      const input = { infrastructure, base, ...closed };
+      expect(usableSlots(input).map(({ slot }) => slot)).toEqual([1]);
+      expect(freeSlots(input)).toMatchObject([{ slot: 1, taken: true }]);
+      expect(usableSlots({ ...input, without_boards: ['board-1'] })).toEqual([]);
+    }
   });
 });
 

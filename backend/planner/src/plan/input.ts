@@ -62,6 +62,9 @@ export interface PlanInput {
   readonly lost_servers?: readonly string[];
   /** No slot of these boards may be used: what they run moves, with its flow state. */
   readonly without_boards?: readonly string[];
+  /** What runs on these servers stays there, and nothing else comes; so do users of slots of these boards. */
+  readonly closed_servers?: readonly string[];
+  readonly closed_boards?: readonly string[];
   /** Running instances that are to stand on these servers. */
   readonly move?: readonly { readonly instance: string; readonly server: string }[];
   /** Chains that do not run and fail closed: their packets are dropped. */

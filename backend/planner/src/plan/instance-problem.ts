@@ -2,7 +2,7 @@ import { imageOf, programOf } from '../check/implementation.js';
 import { plannedChains } from '../check/planned-chains.js';
 import { askedInstances } from '../igraph/asked-split.js';
 import { type UnplacedGraph, workNodes } from '../igraph/graph.js';
-import { hostsOf, movingTo, outside, stagedHosts } from '../placement/from-graph.js';
+import { hostsOf, movingTo, outside, runningPlaces, stagedHosts } from '../placement/from-graph.js';
 import { type Bin, type Hosts, type PlacementProblem, problemOf } from '../placement/problem.js';
 import type { OfferedInput } from './offered.js';
 
@@ -36,7 +36,8 @@ export function instanceProblem(
   const programs = new Set(input.descriptors.filter((it) => programOf(it) !== null).map(({ id }) => id));
   const images = new Set(input.descriptors.filter((it) => imageOf(it) !== null).map(({ id }) => id));
   const able = hostsOf(graph, infrastructure, input, abilities, { programs, images }, plannedChains(chains));
-  const hosts = movingTo(outside(able, infrastructure, input.exclusions), graph, infrastructure, input.move ?? []);
+  const open = outside(able, infrastructure, input, runningPlaces(graph, base, infrastructure));
+  const hosts = movingTo(open, graph, infrastructure, input.move ?? []);
   const staged = stagedHosts(graph, base, infrastructure);
   return problemOf(
     graph,

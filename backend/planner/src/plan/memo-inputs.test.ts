@@ -158,6 +158,8 @@ const CHANGES: Readonly<Record<string, Partial<PlanInput>>> = {
   'servers that are excluded': { without_servers: ['server-1'] },
   'servers that are lost': { lost_servers: ['server-1'] },
   'a board that is excluded': { without_boards: ['board-1'] },
+  'servers that are closed': { closed_servers: ['server-1'] },
+  'a board that is closed': { closed_boards: ['board-1'] },
   'a chain whose packets are dropped': { chains: CHAINS.slice(1), guarded: [CHAINS[0]!] },
   'the calibration of a server': {
     calibration: { entries: { 'server-1': overhead(30), 'server-2': overhead(9) }, hop: null },

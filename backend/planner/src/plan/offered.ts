@@ -4,11 +4,17 @@ export type OfferedInput = PlanInput &
   Required<Pick<PlanInput, 'container_servers'>> & {
     /** Servers that nothing may stand on, with why, as `which ...`. */
     readonly exclusions: ReadonlyMap<string, string>;
+    /** Servers that nothing but what runs there may stand on, with why. */
+    readonly closed: ReadonlyMap<string, string>;
   };
 
 /** The input restricted to existing offers: without containers on unknown servers, or at all if no server offers them. */
 export function offeredBy(asked: PlanInput): OfferedInput {
-  const input = { ...asked, exclusions: exclusionsOf(asked) };
+  const exclusions = exclusionsOf(asked);
+  const closed = new Map(
+    asked.closed_servers?.flatMap((id) => (exclusions.has(id) ? [] : [[id, 'is closed'] as const])),
+  );
+  const input = { ...asked, exclusions, closed };
   const servers = new Set(input.infrastructure.servers.map(({ id }) => id));
   const container_servers = (input.container_servers ?? []).filter((id) => servers.has(id));
   if (container_servers.length > 0) return { ...input, container_servers };

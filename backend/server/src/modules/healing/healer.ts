@@ -228,13 +228,19 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     const drained = left.filter((part) => part.lost === null && !this.isAsked(part));
     const jobs: Job[] = [
       { ...HEAL, parts: lost },
-      { ...DRAIN, parts: drained, request: toDrain(drained) },
+      ...drained.map((part) => ({
+        ...DRAIN,
+        key: keyOf(part),
+        parts: [part],
+        request: toDrain(part, part.maintenance?.force ?? false),
+      })),
     ];
     const dueMs: number[] = [];
     for (const job of jobs) {
       if (job.parts.length === 0) continue;
       const waitMs = this.retries.waitMs(job.key, nowMs) || this.heldBack(job, run.decide, nowMs);
-      if (waitMs === 0) return [await this.ask(run, nowMs, job)];
+      // Where this is refused, it is the turn of the others next.
+      if (waitMs === 0) return [...dueMs, Math.min(LOOK_MS, await this.ask(run, nowMs, job))];
       dueMs.push(waitMs);
     }
     const back = out.filter((part) => isBack(part) && this.returnsOf(part) === 'auto' && !this.isAsked(part));
@@ -346,7 +352,7 @@ const HEAL = {
   request: { when_short: 'leave-out' },
   counts: true,
 } as const;
-const DRAIN = { key: 'drained', what: 'Drain for maintenance', counts: false } as const;
+const DRAIN = { what: 'Drain for maintenance', counts: false } as const;
 const RETURN = { what: 'Return what left it', counts: true } as const;
 const AGAIN = { key: 'not kept', what: 'Deploy again', request: {}, counts: true } as const;
 
@@ -357,5 +363,5 @@ function isBack({ lost, maintenance }: OutOfService): boolean {
 /** What is tried again of a part. */
 function keyOf(part: OutOfService): string {
   if (isBack(part)) return `return ${part.id}`;
-  return part.lost ? HEAL.key : DRAIN.key;
+  return part.lost ? HEAL.key : `drain ${part.id}`;
 }

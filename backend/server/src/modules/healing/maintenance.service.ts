@@ -15,7 +15,7 @@ import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-vie
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { isOver } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
-import { instancesOn, leftBy, movesOf, returnTo, uses, warningsOf } from './moves.js';
+import { instancesOn, leftBy, movesOf, returnTo, toDrain, uses, warningsOf } from './moves.js';
 import { HealingRecords } from './records.js';
 
 const NOTHING: Omit<MaintenanceChange, 'part'> = { operation_id: null, moves: [], not_kept: [], warnings: [] };
@@ -46,8 +46,7 @@ export class MaintenanceService {
     if (this.records.find(id)?.maintenance) throw conflict(`${id} is in maintenance already.`);
     const { infrastructure } = this.infrastructure.current;
     const base = this.view.comingPlan;
-    const without = part.kind === 'server' ? { without_servers: [id] } : { without_boards: [id] };
-    const request: PlanChange = { ...without, ...(force ? { when_short: 'leave-out' } : {}) };
+    const request = toDrain(part, force);
     const plan = uses(base, infrastructure, part) ? await this.tried(request, base) : null;
     if (plan && !plan.feasible) throw conflict(`${id} cannot be drained. ${planRefusal(plan)}${hint(force)}`);
     const seen = plan ? seenIn(base, plan) : NOTHING;

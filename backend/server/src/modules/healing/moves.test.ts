@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import { toDrain } from './moves.js';
 
-it('a drain that is tried again takes chains down where that was asked for one of the parts, and never otherwise', () => {
-  const part = (force: boolean) => ({ maintenance: { reason: 'x', by: 'a', since_ms: 1, force } });
-  expect(toDrain([part(false), part(true)])).toEqual({ when_short: 'leave-out' });
-  expect(toDrain([part(false)])).toEqual({});
-  expect(toDrain([{ maintenance: null }])).toEqual({});
+it('a drain names its own part alone, and takes chains down only where that was asked for this part', () => {
+  expect(toDrain({ id: 's1', kind: 'server' }, true)).toEqual({ without_servers: ['s1'], when_short: 'leave-out' });
+  expect(toDrain({ id: 's2', kind: 'server' }, false)).toEqual({ without_servers: ['s2'] });
+  expect(toDrain({ id: 'b', kind: 'board' }, false)).toEqual({ without_boards: ['b'] });
 });

@@ -59,9 +59,10 @@ export function warningsOf({ problems }: Plan): string[] {
   return problems.flatMap(({ code, message }) => (code === 'flow-state-lost' ? [message] : []));
 }
 
-/** What drains parts in maintenance, which no plan uses any more: by force if one of them was to be drained so. */
-export function toDrain(parts: readonly Pick<OutOfService, 'maintenance'>[]): PlanChange {
-  return parts.some(({ maintenance }) => maintenance?.force) ? { when_short: 'leave-out' } : {};
+/** What drains a part, and no other; by force, chains are taken down for it. */
+export function toDrain({ id, kind }: Part, force: boolean): PlanChange {
+  const without = kind === 'server' ? { without_servers: [id] } : { without_boards: [id] };
+  return { ...without, ...(force ? { when_short: 'leave-out' } : {}) };
 }
 
 /** What brings back to a part what left it and still runs elsewhere; null: nothing. */

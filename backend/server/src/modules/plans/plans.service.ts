@@ -27,6 +27,7 @@ import type { CompareLimits, PlacementComparison, PlanStore } from '../../ports/
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { tooManyMoves } from './asked-moves.js';
 import { scaled, splitsOf, unfitSplits, unknownSplits } from './asked-splits.js';
+import { keptOut } from './kept-out.js';
 import type { Planned } from './plan-job.js';
 import { plannedDrivers } from './planned-drivers.js';
 import { type MadePlan, Planner } from './planner.js';
@@ -173,6 +174,7 @@ export class PlansService implements PlanStore {
     const switched = await plannedDrivers(request.switch_drivers, coming, this.infrastructure, this.switches);
     const { infrastructure } = switched;
     const servers = infrastructure.servers.map(({ id }) => id);
+    const { closed, ...without } = keptOut(request, this.exclusions, base, infrastructure);
     const { on_top_of: _base, time_limit_s: _limit, ...change } = request;
     return {
       request: change,
@@ -203,9 +205,9 @@ export class PlansService implements PlanStore {
       ),
       reserved_slots: this.boards.reserved(),
       without_slots: [...request.without_slots, ...this.boards.broken()],
-      without_servers: distinct([...(request.without_servers ?? []), ...this.exclusions.servers], servers),
-      lost_servers: distinct(this.exclusions.lost_servers, servers),
-      without_boards: distinct([...(request.without_boards ?? []), ...this.exclusions.boards]),
+      ...without,
+      ...(closed.servers.length > 0 ? { closed_servers: closed.servers } : {}),
+      ...(closed.boards.length > 0 ? { closed_boards: closed.boards } : {}),
       guarded: this.guarded(request, base, chains),
       ...(request.move ? { move: request.move } : {}),
       ...(request.when_short ? { when_short: request.when_short } : {}),
@@ -329,11 +331,6 @@ function howToRun(
     ...(offload ? { offload } : {}),
     ...(splits.length > 0 ? { splits } : {}),
   };
-}
-
-/** Each once, and only those of `among`, if given. */
-function distinct(ids: readonly string[], among: readonly string[] = ids): string[] {
-  return [...new Set(ids)].filter((id) => among.includes(id));
 }
 
 function withoutServers(infrastructure: Infrastructure, away: ReadonlySet<string>): Infrastructure {

@@ -1,0 +1,154 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type ChainDefinition, type Plan, ServicePoolDefinition } from '@orrery/contract';
+import { poolChain } from '@orrery/planner';
+import { expect, it } from 'vitest';
+import type { LoopRun } from '../../platform/control-loop/definition.js';
+import { Collections } from '../../platform/durable-collection/collections.js';
+import { makeLog } from '../../platform/log.js';
+import type { Store } from '../../platform/redis.js';
+import { killedAtEachWrite, MemoryOperations, MemoryStore, writeIn } from '../../testing/killed-story.js';
+import { Enforcement } from './enforcement.js';
+import { heldRequest } from './pool-view.js';
+import { Pools } from './pools.js';
+import { Requests } from './requests.js';
+import type { StoredPool, StoredRequest } from './stored.js';
+
+const DEFINITION = ServicePoolDefinition.parse({
+  name: 'pool',
+  title: 'Shared NFs',
+  hosts: ['client-1'],
+  nfs: [{ nf: 'monitor', count: 1, rate_bps: 100_000_000 }],
+});
+
+function requested(n: number): StoredRequest {
+  const stage = { nf: 'monitor', place: 'server-1', transit_us: 1, processing_us: 1, measured: false };
+  return {
+    ...{ id: `sr-${n}`, pool: 'pool', from: ['client-1'], functions: ['monitor'], latency_us: 1000 },
+    match: [{ attribute: 'port.dst', op: 'is', value: n }],
+    throughput_bps: 1_000_000,
+    state: 'requested',
+    way: { number: 1, stages: [{ instance: 'monitor-1', ...stage }], latency_us: 2 },
+    ...{ why: null, shortages: [], nearest_us: null, rejected: [], operation_id: null, by: 'ann' },
+    ...{ created_ms: n, updated_ms: n, place: n },
+  };
+}
+
+function newWorld() {
+  /** Versions of the pool's chain; what runs, or is about to. */
+  const state = { versions: [] as ChainDefinition[], coming: null as ChainDefinition | null, dropped: 0 };
+  const operations = new MemoryOperations(
+    ({ chains = [] }) => {
+      const [chain] = chains;
+      return { id: 'plan', definition: chain ? state.versions[chain.version! - 1] : null } as unknown as Plan;
+    },
+    (plan) => {
+      state.coming = (plan as unknown as { definition: ChainDefinition | null }).definition;
+    },
+  );
+  return { store: new MemoryStore(), state, operations };
+}
+type World = ReturnType<typeof newWorld>;
+
+async function server({ store, state, operations }: World, its: Store) {
+  const collections = new Collections(its, makeLog('silent'));
+  const chains = {
+    isNamed: async () => false,
+    problemsOf: async () => [],
+    keep: async (_: string, definition: ChainDefinition) => {
+      if (!isDeepStrictEqual(state.versions.at(-1), definition))
+        await writeIn(its, () => void state.versions.push(definition));
+      return state.versions.length;
+    },
+    drop: () => writeIn(its, () => void state.dropped++),
+  };
+  const view = {
+    stateOf: ({ instances }: StoredPool) => ({
+      all: instances.map(({ id, slot }) => ({ id, slot, instance_id: `pool.${id}.0`, usable: true })),
+      state: { instances },
+    }),
+    waysOf: () => ({ kept: [] }),
+    deployedOf: () => state.coming,
+    isDeployed: () => state.coming !== null,
+    isLeftOut: () => false,
+    isWaiting: false,
+  };
+  const infrastructure = { current: { infrastructure: { hosts: [{ id: 'client-1' }] } } };
+  const poolParts = [collections, chains, infrastructure];
+  const pools = new Pools(...(poolParts as unknown as ConstructorParameters<typeof Pools>));
+  const requestParts = [collections, pools, view, store.events];
+  const requests = new Requests(...(requestParts as unknown as ConstructorParameters<typeof Requests>));
+  await pools.onModuleInit();
+  await requests.onModuleInit();
+  let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
+  const loops = {
+    add: ({ run }: { run: typeof look }) => {
+      look = run;
+      return {};
+    },
+  };
+  const surroundings = { now: () => 'the same' };
+  const parts = [
+    ...[loops, collections, pools, requests, {}, view, chains, operations.deployer(its), operations.log],
+    ...[surroundings, { leaveTo: () => undefined }],
+  ];
+  const enforcement = new Enforcement(...(parts as unknown as ConstructorParameters<typeof Enforcement>));
+  const run = {
+    ...{ key: 'pool', signal: new AbortController().signal, decide: () => undefined },
+    step: (work: Promise<unknown>) => work,
+  } as unknown as LoopRun;
+  /** Operations come about, and the loop looks, until there is nothing to do. */
+  const finish = async () => {
+    for (let round = 0; round < 8; round++) {
+      operations.complete();
+      await look(run);
+    }
+  };
+  return { collections, pools, requests, enforcement, finish };
+}
+
+it('requests come to run and pools go, each told once, wherever the server is killed', async () => {
+  const kills = await killedAtEachWrite<World>({
+    world: newWorld,
+    play: async (world, its) => {
+      const { collections, pools, requests, enforcement, finish } = await server(world, its);
+      await pools.create(DEFINITION, 'ann');
+      await finish();
+      await collections.commit((batch) => [1, 2, 3].forEach((n) => void requests.putIn(batch, requested(n))));
+      await finish();
+      await requests.release('sr-2', 'ann');
+      await finish();
+      expect(requests.all().map(({ state }) => state)).toEqual(['active', 'released', 'active']);
+      await enforcement.remove('pool', 'ann');
+      await finish();
+    },
+    goOn: async (world, its) => (await server(world, its)).finish(),
+    check: async ({ store, state, operations }, where) => {
+      const { pools, requests } = await server({ store, state, operations }, store.open());
+      const all = requests.all();
+      const pool = pools.find('pool');
+      expect(pool === undefined || (pool.ready && pool.operation_id === null && pool.failed === null), where).toBe(
+        true,
+      );
+      expect(
+        all.filter((it) => it.state !== 'active' && it.state !== 'released'),
+        where,
+      ).toEqual([]);
+      // What runs is what is held, and nothing without a pool.
+      const held = requests.heldOf('pool');
+      const wanted = pool ? poolChain(pool.definition, pool.instances, held.map(heldRequest)) : null;
+      expect(state.coming, where).toEqual(wanted);
+      if (!pool && where === 'without a kill') expect([held, state.dropped]).toEqual([[], 1]);
+      const told = (type: string) =>
+        store.told
+          .flatMap((event) => (event.type === type ? (event.data as { requests: string[] }).requests : []))
+          .sort();
+      const ids = all.map(({ id }) => id).sort();
+      expect(told('service-request.active'), where).toEqual(ids);
+      const released = all.filter((it) => it.state === 'released').map(({ id }) => id);
+      expect(told('service-request.released'), where).toEqual(released.sort());
+      const names = operations.accepted.map(({ id }) => id);
+      expect(new Set(names).size, where).toBe(names.length);
+    },
+  });
+  expect(kills).toBeGreaterThan(30);
+});

@@ -1,0 +1,88 @@
+import type { Plan } from '@orrery/contract';
+import { expect, it } from 'vitest';
+import { Collections } from '../../platform/durable-collection/collections.js';
+import { makeLog } from '../../platform/log.js';
+import type { Store } from '../../platform/redis.js';
+import type { DeploymentView } from '../../ports/deployment-view.js';
+import { killedAtEachWrite, MemoryOperations, MemoryStore } from '../../testing/killed-story.js';
+import { LeaseBookService } from '../leases/lease-book.service.js';
+import { Applier } from './applier.js';
+import { placementOf } from './placement.js';
+import { type Proposal, UpkeepRecords } from './records.js';
+
+const planAt = (server: string) =>
+  ({
+    id: `plan-${server}`,
+    graph: { nodes: [{ kind: 'nf', id: 'a.fw.0', server }], edges: [] },
+    chains: [{ chain_id: 'a', version: 1, definition: { nodes: [] } }],
+  }) as unknown as Plan;
+const PROPOSAL: Proposal = {
+  placement: placementOf(planAt('server-1')),
+  plan_id: 'plan-server-2',
+  advised_ms: 1,
+  moves: [{ instance: 'a.fw.0', server: 'server-2' }],
+  chains: ['a'],
+  gain: { cross_traffic_bps: 1e6, cross_traffic_percent: 50, cores: 0, overloaded_cores: 0, objectives: 0 },
+  disruption: {
+    moved: [{ instance: 'a.fw.0', from: 'server-1', to: 'server-2' }],
+    ...{ flows: null, states_moved: 1, states_lost: 0, seconds: null },
+  },
+  why: 'less traffic',
+};
+
+function newWorld() {
+  const coming = { plan: planAt('server-1') };
+  const operations = new MemoryOperations(
+    () => planAt('server-2'),
+    (plan) => {
+      coming.plan = plan;
+    },
+  );
+  return { store: new MemoryStore(), coming, operations };
+}
+type World = ReturnType<typeof newWorld>;
+
+async function server({ store, coming, operations }: World, its: Store) {
+  const collections = new Collections(its, makeLog('silent'));
+  const leases = new LeaseBookService(collections);
+  const records = new UpkeepRecords(collections, store.events, leases);
+  await leases.onModuleInit();
+  await records.onModuleInit();
+  const view = {
+    get comingPlan() {
+      return coming.plan;
+    },
+  } as unknown as DeploymentView;
+  return { leases, records, applier: new Applier(records, operations.deployer(its), view, operations.log) };
+}
+
+it('an advice that is applied is applied and told once, or not at all, wherever the server is killed', async () => {
+  const kills = await killedAtEachWrite<World>({
+    world: newWorld,
+    play: async (world, its) => {
+      const { records, applier } = await server(world, its);
+      await records.propose(PROPOSAL);
+      await applier.apply('ann', null);
+      world.operations.complete();
+      await applier.settle();
+    },
+    goOn: async (world, its) => {
+      const { applier } = await server(world, its);
+      for (let look = 0; look < 3; look++) {
+        await applier.settle();
+        world.operations.complete();
+      }
+    },
+    check: async (world, where) => {
+      const { records, leases } = await server(world, world.store.open());
+      const isApplied = world.operations.accepted.length > 0;
+      expect(world.operations.accepted.length, where).toBeLessThanOrEqual(1);
+      expect(world.store.counts, where).toEqual(isApplied ? { 'upkeep.applied': 1 } : {});
+      expect(leases.all(), where).toEqual([]);
+      expect(records.advice.applying, where).toBeNull();
+      if (isApplied) expect(records.advice.proposal, where).toBeNull();
+      if (where === 'without a kill') expect(isApplied).toBe(true);
+    },
+  });
+  expect(kills).toBe(8);
+});

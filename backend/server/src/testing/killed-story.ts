@@ -1,0 +1,149 @@
+import type { EventDraft, Operation, Plan } from '@orrery/contract';
+import { conflict } from '../platform/problem.js';
+import type { Store, Transaction } from '../platform/redis.js';
+import type { Deployer, PlanChange } from '../ports/deployer.js';
+import type { EventLog } from '../ports/event-log.js';
+import { isOver, type OperationLog } from '../ports/operation-log.js';
+import { killAt } from './kill-point.js';
+
+interface MemoryTransaction {
+  hset(key: string, id: string, text: string): unknown;
+  hdel(key: string, ...ids: string[]): unknown;
+  also(write: () => void): unknown;
+}
+
+function also(transaction: Transaction, write: () => void): void {
+  (transaction as unknown as MemoryTransaction).also(write);
+}
+
+/** A write of a server to what outlives it. */
+export async function writeIn(store: Store, write: () => void): Promise<void> {
+  await store.transact((transaction) => also(transaction, write));
+}
+
+/** A store in memory that outlives servers: entries of collections, and what was told in the same transactions. */
+export class MemoryStore {
+  readonly told: EventDraft[] = [];
+  private readonly hashes = new Map<string, Map<string, string>>();
+
+  /** As one server process has it: its kill leaves the others alone. */
+  open(): Store {
+    const transact = async (fill: (transaction: Transaction) => void) => {
+      const writes: (() => void)[] = [];
+      const transaction: MemoryTransaction = {
+        hset: (key, id, text) => writes.push(() => this.hashOf(key).set(id, text)),
+        hdel: (key, ...ids) => writes.push(...ids.map((id) => () => void this.hashOf(key).delete(id))),
+        also: (write) => writes.push(write),
+      };
+      fill(transaction as unknown as Transaction);
+      for (const write of writes) write();
+      return [];
+    };
+    const redis = { hgetall: async (key: string) => Object.fromEntries(this.hashOf(key)) };
+    return { redis, transact } as unknown as Store;
+  }
+
+  get events(): EventLog {
+    return {
+      append: (draft) => void this.told.push(draft),
+      appendIn: (transaction, draft) => also(transaction, () => void this.told.push(draft)),
+    };
+  }
+
+  /** How often each type of event was told. */
+  get counts(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { type } of this.told) counts[type] = (counts[type] ?? 0) + 1;
+    return counts;
+  }
+
+  private hashOf(key: string): Map<string, string> {
+    const hash = this.hashes.get(key) ?? new Map<string, string>();
+    this.hashes.set(key, hash);
+    return hash;
+  }
+}
+
+/** Operations that outlive servers. To accept one is a write of the server that does. */
+export class MemoryOperations {
+  /** In the order in which they were accepted. */
+  readonly accepted: { readonly id: string; readonly request: PlanChange }[] = [];
+  private readonly all = new Map<string, Operation>();
+
+  /** `planOf`: what a request leads to; throws where there is no such plan. `comes`: called when it is accepted. */
+  constructor(
+    private readonly planOf: (request: PlanChange) => Plan,
+    private readonly comes: (plan: Plan) => void,
+  ) {}
+
+  deployer(store: Store): Deployer {
+    return {
+      change: async (request, { id, kind, by }, refusal = () => null) => {
+        const known = this.all.get(id);
+        if (known) return known;
+        const plan = this.planOf(request);
+        const why = refusal(plan);
+        if (why !== null) throw conflict(why);
+        const operation = {
+          ...{ id, kind, by, state: 'PROCESSING', plan_id: plan.id, request, chains: [] },
+          ...{ set_aside: null, cancelled_by: null, error: null },
+        } as unknown as Operation;
+        await writeIn(store, () => {
+          this.accepted.push({ id, request });
+          this.all.set(id, operation);
+          this.comes(plan);
+        });
+        return operation;
+      },
+      takeBack: async () => undefined,
+      underWay: () => [...this.all.values()].filter((operation) => !isOver(operation)),
+      operation: (id) => this.all.get(id),
+    };
+  }
+
+  get log(): OperationLog {
+    return {
+      find: (id) => this.all.get(id),
+      get: async (id) => this.all.get(id) ?? null,
+      list: async () => [...this.all.values()].reverse(),
+      putIn: () => undefined,
+    };
+  }
+
+  /** Those under way come about. */
+  complete(): void {
+    for (const operation of this.all.values())
+      if (!isOver(operation)) this.all.set(operation.id, { ...operation, state: 'COMPLETED' });
+  }
+}
+
+interface Story<World extends { readonly store: MemoryStore }> {
+  readonly world: () => World;
+  /** What a server does, and is asked to do, from the beginning. */
+  readonly play: (world: World, its: Store) => Promise<void>;
+  /** What the one does that is started after a kill. */
+  readonly goOn: (world: World, its: Store) => Promise<void>;
+  readonly check: (world: World, where: string) => Promise<void>;
+}
+
+/** Plays a story again and again, each time with a server that is killed before or after another one of its writes. How many there were. */
+export async function killedAtEachWrite<World extends { readonly store: MemoryStore }>(
+  story: Story<World>,
+): Promise<number> {
+  let kills = 0;
+  for (const when of ['before', 'after'] as const) {
+    for (let write = 1, wasKilled = true; wasKilled; write++) {
+      const world = story.world();
+      const its = world.store.open();
+      const isDead = killAt(its, { write, when });
+      await story.play(world, its).catch((error: unknown) => {
+        if (!isDead()) throw error;
+      });
+      wasKilled = isDead();
+      if (wasKilled) kills++;
+      if (wasKilled) await story.goOn(world, world.store.open());
+      await story.check(world, wasKilled ? `${when} write ${write}` : 'without a kill');
+    }
+  }
+  return kills;
+}

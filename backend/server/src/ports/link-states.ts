@@ -10,6 +10,10 @@ export interface LinkStates {
   readonly routed: Infrastructure;
   /** Ids of links between switches that packets go around, where another way leads. */
   readonly avoided: ReadonlySet<string>;
+  /** Switches that do not answer and pass no packets. Packets go around them, where another way leads. */
+  readonly lostSwitches: ReadonlySet<string>;
+  /** By switch: whether packets arrive that have to take it, as seen now; absent: nobody knows. */
+  tellPassage(passage: ReadonlyMap<string, boolean>): void;
   onChange(listener: () => void): void;
 }
 

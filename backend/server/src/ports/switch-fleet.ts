@@ -39,6 +39,11 @@ export interface SwitchFleet {
   onChange(listener: (id: string) => void): void;
 }
 
+/** Whether a switch is silent, or its agent tells of nothing but a failure. Packets may pass all the same. */
+export function isUnheard(fleet: Pick<SwitchFleet, 'isConnected' | 'observedSwitch'>, id: string): boolean {
+  return !fleet.isConnected(id) || fleet.observedSwitch(id)?.state === 'failed';
+}
+
 type Known = Pick<SwitchFleet, 'switchAbilities' | 'switchAbilitiesBy'>;
 type Node = Pick<SwitchNode, 'id' | 'origin' | 'driver'>;
 

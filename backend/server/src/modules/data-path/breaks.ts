@@ -37,9 +37,13 @@ export function breakIn(section: Section, meter: PacketMeter, nowMs: number): Br
 
 /** Whether packets arrive again where they were lost, or none has been passed on for a while. */
 export function isOver({ section }: Break, meter: PacketMeter, nowMs: number): boolean {
-  const arrive = section.to.receives.some((key) => packetsOf(meter.reported(key, nowMs - SILENT_MS, nowMs)) > 0);
   const offered = section.from.passes.some((key) => packetsOf(meter.reported(key, nowMs - LOOKBACK_MS, nowMs)) > 0);
-  return arrive || !offered;
+  return arrives(section, meter, nowMs) || !offered;
+}
+
+/** Whether packets of the section have arrived just now, of it or of another one that ends there. */
+export function arrives({ to }: Section, meter: PacketMeter, nowMs: number): boolean {
+  return to.receives.some((key) => packetsOf(meter.reported(key, nowMs - SILENT_MS, nowMs)) > 0);
 }
 
 /** All that was passed on; null: too little to tell a loss from what an NF refuses. */

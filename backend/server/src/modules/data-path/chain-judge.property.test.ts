@@ -84,7 +84,7 @@ function play({ packets, isLost, delaysMs, endMs, isLinkDown = false }: Course) 
   reports.sort((a, b) => a.atMs - b.atMs);
   const judge = new ChainJudge(meter, carriage);
   const down = isLinkDown ? site.links : [];
-  const now = { infrastructure: site, down, cutOff: [], areHeard: () => true };
+  const now = { infrastructure: site, down, lost: new Set<string>(), cutOff: [], areHeard: () => true };
   const told: { readonly nowMs: number; readonly what: string | undefined; readonly isTotal: boolean }[] = [];
   let last: Judgement | undefined;
   let next = 0;

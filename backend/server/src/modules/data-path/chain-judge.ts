@@ -29,6 +29,8 @@ export interface ChainParts {
 export interface Surroundings {
   readonly infrastructure: Infrastructure;
   readonly down: DownLinks;
+  /** Switches that pass no packets. */
+  readonly lost: ReadonlySet<string>;
   readonly cutOff: readonly PathTrouble[];
   /** Whether the agents of the servers have reported for long enough. */
   readonly areHeard: (servers: readonly string[]) => boolean;
@@ -65,7 +67,7 @@ export class ChainJudge {
       delivers: this.delivers(chain, found, nowMs),
       stuck: this.stuckIn(chain, found, nowMs),
     };
-    const troubles = troublesOf(findings, now.down, now.infrastructure, nowMs);
+    const troubles = troublesOf(findings, now, now.infrastructure, nowMs);
     return { breaks: found, loss: share, told: toldNext(told, troubles, nowMs) };
   }
 

@@ -10,8 +10,9 @@ import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogu
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { downLinks, LINK_STATES, type LinkStates } from '../../ports/link-states.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
-import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { isUnheard, SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { arrives } from './breaks.js';
 import { CarriageMeter } from './carriage.js';
 import { ChainJudge, type Judgement } from './chain-judge.js';
 import { cutOffReceivers, cutOffSenders } from './down-links.js';
@@ -19,6 +20,7 @@ import { refusalsOf } from './drop-fates.js';
 import { EmulatedLinks } from './emulated-links.js';
 import { whyFull } from './full-queues.js';
 import { PacketMeter } from './packet-meter.js';
+import { passageOf } from './passage.js';
 import { type CountingNode, passedKey, refusedKey, type Section, sectionsOf, takenKey } from './sections.js';
 
 const TICK_MS = 500;
@@ -149,6 +151,7 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
       const now = {
         infrastructure,
         down,
+        lost: this.linkStates.lostSwitches,
         cutOff: [
           ...cutOffSenders(chain, infrastructure, enters ? downNow : down),
           ...cutOffReceivers(chain, infrastructure, down),
@@ -163,6 +166,21 @@ export class DataPathService implements DataPath, OnApplicationBootstrap, OnAppl
     }
     this.judgements = judgements;
     this.tell(troubles);
+    this.tellPassage(infrastructure, nowMs);
+  }
+
+  /** What packets say of switches, as long as one of them does not answer. */
+  private tellPassage(infrastructure: Infrastructure, nowMs: number): void {
+    const isAsked =
+      this.linkStates.lostSwitches.size > 0 || infrastructure.switches.some(({ id }) => isUnheard(this.fleet, id));
+    const judged = isAsked ? [...this.paths].filter(([chainId]) => this.judgements.has(chainId)) : [];
+    const broken = new Set([...this.judgements.values()].flatMap(({ breaks }) => breaks.map(({ section }) => section)));
+    const seen = {
+      isBroken: (section: Section) => broken.has(section),
+      arrives: (section: Section) => arrives(section, this.meter, nowMs),
+    };
+    const sections = judged.flatMap(([, path]) => path.sections);
+    this.linkStates.tellPassage(passageOf(sections, seen, infrastructure));
   }
 
   private areHeard(servers: readonly string[], nowMs: number): boolean {

@@ -165,7 +165,8 @@ it('names the link that is down, and the host that is cut off', async () => {
   await becomes(cut);
 });
 
-it('packets go around a link between switches that is down, and use it again when it has been up', async () => {
+/** The rack with the host of a chain at an edge switch, from which links lead to the leaf, also over the others. */
+function withSwitches(edge: string, ...others: string[]): Infrastructure {
   const [leaf] = RACK.switches;
   const host = monitorChain('a').traffic_class.from[0]!;
   const trunk = (a: string, b: string) => ({
@@ -174,24 +175,30 @@ it('packets go around a link between switches that is down, and use it again whe
     a: { node: a, port: `to-${b}` },
     b: { node: b, port: `to-${a}` },
   });
-  const infrastructure = Infrastructure.parse({
+  return Infrastructure.parse({
     ...RACK,
-    switches: [...RACK.switches, { ...leaf!, id: 'edge' }, { ...leaf!, id: 'spare' }],
+    switches: [...RACK.switches, ...[edge, ...others].map((id) => ({ ...leaf!, id }))],
     links: [
-      ...RACK.links.map((link) => (link.a.node === host ? { ...link, b: { node: 'edge', port: 'to-host' } } : link)),
-      trunk('edge', leaf!.id),
-      trunk('edge', 'spare'),
-      trunk('spare', leaf!.id),
+      ...RACK.links.map((link) => (link.a.node === host ? { ...link, b: { node: edge, port: 'to-host' } } : link)),
+      ...(others.length === 1 ? [trunk(edge, leaf!.id)] : []),
+      ...others.flatMap((id) => [trunk(edge, id), trunk(id, leaf!.id)]),
     ],
   });
+}
+
+const sendsFrom = (edge: FakeSwitch, port: string) =>
+  edge.spec!.entries.some(({ actions }) => actions.some((it) => it.do === 'output' && it.port === port));
+
+it('packets go around a link between switches that is down, and use it again when it has been up', async () => {
+  const infrastructure = withSwitches('edge', 'spare');
   const server = await TestServer.start({ twin: true });
   onTestFinished(() => server.stop());
   await server.bringUp(infrastructure);
   const { id: chain_id } = await server.api.call('createChain', { body: monitorChain('a') });
   await server.finished((await server.api.call('createDeployment', { body: { chain_id } })).id);
   const edge = server.switches.get('edge')!;
-  const sendsTo = (port: string) =>
-    edge.spec!.entries.some(({ actions }) => actions.some((it) => it.do === 'output' && it.port === port));
+  const [leaf] = RACK.switches;
+  const sendsTo = (port: string) => sendsFrom(edge, port);
   const reports = (up: boolean) => {
     edge.observed = { ...edge.observed, ports: [{ name: `to-${leaf!.id}`, number: 1, up }] };
     edge.reach();
@@ -210,4 +217,30 @@ it('packets go around a link between switches that is down, and use it again whe
     },
     15_000,
   );
+});
+
+it('packets go around a switch that is silent and over which none arrives, and use it again when it answers', async () => {
+  const server = await TestServer.start({ twin: true });
+  onTestFinished(() => server.stop());
+  await server.bringUp(withSwitches('edge', 'spine', 'spare'));
+  const { id: chain_id } = await server.api.call('createChain', { body: monitorChain('a') });
+  await server.finished((await server.api.call('createDeployment', { body: { chain_id } })).id);
+  const [edge, spine] = ['edge', 'spine'].map((id) => server.switches.get(id)!);
+  const state = traffic(server, edge!);
+  const ways = () => ['to-spine', 'to-spare'].filter((port) => sendsFrom(edge!, port));
+  const reason = async () => (await server.api.call('getDeployment', { params: { chain_id } })).reason ?? '';
+  expect(ways()).toEqual(['to-spine']);
+  await spine!.kill();
+  await until('it is silent', async () => (await reason()).includes('spine: its agent is not connected'));
+  state.arrives = 0;
+  await until('packets go around it', () => ways().join() === 'to-spare', 20_000);
+  const { items } = await server.api.call('listLoops');
+  expect(items.find(({ id }) => id === 'fabric')!.last_decision!.why).toContain(
+    '; spine does not answer and passes no packets; packets go around edge-spine, ',
+  );
+  state.arrives = 1;
+  await until('they arrive', async () => !(await reason()).includes('no packet'));
+  expect(ways()).toEqual(['to-spare']);
+  await spine!.connect();
+  await until('it is used again', () => ways().join() === 'to-spine', 15_000);
 });

@@ -1,7 +1,7 @@
 import type { Infrastructure, PlannedChain } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { downLinks } from '../../ports/link-states.js';
-import { causeOf, cutOffReceivers, cutOffSenders } from './down-links.js';
+import { causeOf, cutOffReceivers, cutOffSenders, lostOn } from './down-links.js';
 
 const link = (id: string, a: string, b: string) => ({
   id,
@@ -59,6 +59,13 @@ describe('the links that are down', () => {
     expect(causeOf(local, [UP_1, UP_2, TRUNK, SPARE_UP], FABRIC)).toBeNull();
     const across = { servers: [], way: { from: ['client-1'], to: ['server-2'] } };
     expect(causeOf(across, [SPARE_UP], FABRIC)).toBeNull();
+  });
+
+  it('and switches that pass nothing explain what takes them, and nothing else', () => {
+    const across = { way: { from: ['server-1'], to: ['server-2'] } };
+    expect(lostOn(across, new Set(['spine-1']), FABRIC)).toBe('spine-1');
+    expect(lostOn(across, new Set(['spine-2']), FABRIC)).toBeNull();
+    expect(lostOn({ way: { from: ['client-1'], to: ['server-1'] } }, new Set(['spine-1']), FABRIC)).toBeNull();
   });
 
   describe('that cut hosts off', () => {

@@ -17,7 +17,9 @@ export function causeOf(
   const { servers, way } = section;
   return (
     down.find(({ a, b }) => isAmong(servers, a) || isAmong(servers, b)) ??
-    linksOn(way, infrastructure).find((each) => down.includes(each)) ??
+    waysOf(way, infrastructure)
+      .flatMap(({ links }) => links)
+      .find((each) => down.includes(each)) ??
     null
   );
 }
@@ -30,8 +32,14 @@ function isAmong(places: readonly string[], { node, port }: Link['a']): boolean 
   );
 }
 
-/** The links between switches that packets take: switches forward them on the shortest paths of the infrastructure that is given. */
-function linksOn({ from, to }: Section['way'], infrastructure: Infrastructure): Link[] {
+/** The switches between two places, and the links between them. */
+export interface Way {
+  readonly switches: readonly string[];
+  readonly links: readonly Link[];
+}
+
+/** The ways that packets take: switches forward them on the shortest paths of the infrastructure that is given. */
+export function waysOf({ from, to }: Section['way'], infrastructure: Infrastructure): Way[] {
   const places = new Map(switchPlaces(infrastructure).map((place) => [place.id, place]));
   const ends = infrastructure.links.flatMap((link) => [
     { link, near: link.a, far: link.b },
@@ -39,21 +47,37 @@ function linksOn({ from, to }: Section['way'], infrastructure: Infrastructure): 
   ]);
   const entries = ends.flatMap(({ near, far }) => (isAmong(from, near) && places.has(far.node) ? far.node : []));
   const trunks = ends.filter(({ near, far }) => places.has(near.node) && places.has(far.node));
-  const found = new Set<Link>();
-  for (const server of to) {
-    for (const entry of entries) {
+  return to.flatMap((server) =>
+    entries.map((entry) => {
+      const switches: string[] = [];
+      const links: Link[] = [];
       let at: string | undefined = entry;
       while (at !== undefined) {
+        switches.push(at);
         const port: string | undefined = places.get(at)?.towards.get(server);
         const next: (typeof trunks)[number] | undefined = trunks.find(
           ({ near }) => near.node === at && near.port === port,
         );
-        if (next) found.add(next.link);
+        if (next) links.push(next.link);
         at = next?.far.node;
       }
-    }
-  }
-  return [...found];
+      return { switches, links };
+    }),
+  );
+}
+
+/** A switch on the way of a section that passes no packets; null: there is none. */
+export function lostOn(
+  { way }: Pick<Section, 'way'>,
+  lost: ReadonlySet<string>,
+  infrastructure: Infrastructure,
+): string | null {
+  if (lost.size === 0) return null;
+  return (
+    waysOf(way, infrastructure)
+      .flatMap(({ switches }) => switches)
+      .find((id) => lost.has(id)) ?? null
+  );
 }
 
 /** Senders of a chain that links which are down cut off: switches count nothing of them. */

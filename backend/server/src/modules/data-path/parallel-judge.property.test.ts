@@ -243,7 +243,7 @@ function play(parts: readonly Part[], fault: Fault | null, pps: number, delaysMs
   });
   const judge = new ChainJudge(meter, carriage);
   const parts_ = { chainId: 'c', sections: sectionsOf(plan, site.switches), nodes, whyFull: () => '' };
-  const now = { infrastructure: site, down: site.links, cutOff: [], areHeard: () => true };
+  const now = { infrastructure: site, down: site.links, lost: new Set<string>(), cutOff: [], areHeard: () => true };
   const told: { readonly nowMs: number; readonly what: string; readonly isTotal: boolean }[] = [];
   let last: Judgement | undefined;
   let next = 0;

@@ -23,7 +23,12 @@ const section = (from: string, to: string, scope: Section['scope'] = 'hop', node
 const HOP = section('the switch', 'a.nf.0', 'hop', ['', 'a.nf.0']);
 const WHOLE = section('the switch', 'the exit', 'chain', ['', 'a.nf.0', 'a.exit']);
 const found = (findings: Partial<Findings>, links: Infrastructure['links'] = []) =>
-  troublesOf({ breaks: [], cutOff: [], loss: null, delivers: false, stuck: [], ...findings }, links, SITE, 10_000);
+  troublesOf(
+    { breaks: [], cutOff: [], loss: null, delivers: false, stuck: [], ...findings },
+    { down: links, lost: new Set() },
+    SITE,
+    10_000,
+  );
 
 it('names the place where packets are lost rather than the whole chain', () => {
   expect(found({ breaks: [HOP, WHOLE] })).toEqual([
@@ -72,6 +77,27 @@ it('says of a chain that still delivers that it loses part of its packets', () =
   ]);
   expect(found({ breaks: [HOP] }, links)).toMatchObject([
     { what: 'link server-1 - leaf-1 is down: this chain loses everything', isTotal: true, link: LINK },
+  ]);
+});
+
+it('names the switch on the way that passes no packets, where no link explains it', () => {
+  const infrastructure = {
+    ...SITE,
+    boards: [],
+    switches: [{ id: 'leaf-1' }],
+    servers: [{ id: 'server-1', nics: [{ name: 'p' }], addresses: [] }],
+    links: [LINK, { id: 'c', a: { node: 'client-1', port: 'p' }, b: { node: 'leaf-1', port: 'q' } }],
+  } as unknown as Infrastructure;
+  const hop = { ...HOP, section: { ...HOP.section, way: { from: ['client-1'], to: ['server-1'] } } };
+  const findings = { breaks: [hop], cutOff: [], loss: null, delivers: false, stuck: [] };
+  const what = (down: Infrastructure['links'], ...lost: string[]) =>
+    troublesOf(findings, { down, lost: new Set(lost) }, infrastructure, 10_000).map((it) => it.what);
+  expect(what([], 'leaf-1')).toEqual([
+    'leaf-1 passes no packets, and no other way leads around it: this chain loses everything',
+  ]);
+  expect(what([], 'leaf-2')).toEqual(['no packet from the switch arrives at a.nf.0']);
+  expect(what([LINK] as Infrastructure['links'], 'leaf-1')).toEqual([
+    'link server-1 - leaf-1 is down: this chain loses everything',
   ]);
 });
 

@@ -1,7 +1,7 @@
 import type { Infrastructure } from '@orrery/contract';
 import type { PathTrouble } from '../../ports/data-path.js';
 import type { Break } from './breaks.js';
-import { causeOf, type DownLinks, isDown } from './down-links.js';
+import { causeOf, type DownLinks, isDown, lostOn } from './down-links.js';
 import { type Loss, lasts } from './loss.js';
 import type { Section } from './sections.js';
 
@@ -22,10 +22,10 @@ export interface Findings {
   readonly stuck: readonly { readonly id: string; readonly label: string }[];
 }
 
-/** What is wrong with a chain, one line for each cause. `nowMs`: monotonic clock. */
+/** What is wrong with a chain, one line for each cause. `lost`: switches that pass no packets. `nowMs`: monotonic clock. */
 export function troublesOf(
   { breaks, cutOff, loss, delivers, stuck }: Findings,
-  down: DownLinks,
+  { down, lost }: { readonly down: DownLinks; readonly lost: ReadonlySet<string> },
   infrastructure: Infrastructure,
   nowMs: number,
 ): readonly Trouble[] {
@@ -33,7 +33,9 @@ export function troublesOf(
   const isTotal = !delivers;
   const ofPackets = placesOf(breaks).map((each): Trouble => {
     const link = causeOf(each.section, down, infrastructure);
-    return { kind: 'break', what: link ? linkText(link, isTotal) : placeText(each, stuck), isTotal, link };
+    const at = link ? null : lostOn(each.section, lost, infrastructure);
+    const what = link ? linkText(link, isTotal) : at === null ? placeText(each, stuck) : switchText(at, isTotal);
+    return { kind: 'break', what, isTotal, link };
   });
   if (ofPackets.length > 0) return [...hosts, ...new Map(ofPackets.map((each) => [each.what, each])).values()];
   if (loss === null || !lasts(loss, nowMs)) return hosts;
@@ -58,7 +60,15 @@ function isWithin(inner: Section, outer: Section): boolean {
 }
 
 function linkText(link: DownLinks[number], isTotal: boolean): string {
-  return `${isDown(link)}: ${isTotal ? 'this chain loses everything' : 'this chain loses part of its packets'}`;
+  return `${isDown(link)}: ${effect(isTotal)}`;
+}
+
+function switchText(id: string, isTotal: boolean): string {
+  return `${id} passes no packets, and no other way leads around it: ${effect(isTotal)}`;
+}
+
+function effect(isTotal: boolean): string {
+  return isTotal ? 'this chain loses everything' : 'this chain loses part of its packets';
 }
 
 function placeText({ section }: Break, stuck: Findings['stuck']): string {

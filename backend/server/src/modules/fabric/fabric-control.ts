@@ -264,7 +264,8 @@ export class FabricControl
     );
     if (changed.length === 0) return;
     const avoided = [...this.links.avoided].join(', ');
-    const around = avoided === '' ? '' : `; packets go around ${avoided} where another way leads`;
+    const lost = [...this.links.lostSwitches].map((id) => `; ${id} does not answer and passes no packets`).join('');
+    const around = avoided === '' ? '' : `${lost}; packets go around ${avoided} where another way leads`;
     const why = `the infrastructure, a link between switches, the abilities of a switch or the entries of a P4 program changed${around}`;
     decide({ subject, what: `Tell ${changed.join(', ')}`, why, inputs });
   }

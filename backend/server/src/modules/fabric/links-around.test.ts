@@ -42,6 +42,15 @@ function site() {
       }
       return around.avoided.has('l');
     },
+    /** Each second packets over the switches arrive, or all of them are lost. Whether packets go around the link then. */
+    pass(seconds: number, passage: Record<string, boolean>): boolean {
+      for (let i = 0; i < seconds; i++) {
+        nowMs += 1000;
+        around.tellPassage(new Map(Object.entries(passage)));
+      }
+      return around.avoided.has('l');
+    },
+    lost: () => [...around.lostSwitches],
     /** A switch tells; null: its agent is away. */
     tell(id: string, up: boolean | null): void {
       if (up === null) seen.delete(id);
@@ -78,4 +87,31 @@ it('a switch that told of a link that is down has to tell that it is up, though 
   tell('s2', true);
   expect(after(4, true)).toBe(true);
   expect(after(2, true)).toBe(false);
+});
+
+it('packets go around a switch that for 5 s is silent while none arrives over it, until it answers for 5 s', () => {
+  const { pass, tell, lost } = site();
+  for (const id of ['s1', 's2']) tell(id, true);
+  expect(pass(20, { s1: false })).toBe(false);
+  tell('s1', null);
+  expect(pass(20, { s1: true })).toBe(false);
+  expect(pass(20, {})).toBe(false);
+  expect(pass(5, { s1: false, s2: false })).toBe(false);
+  expect(pass(1, { s1: false, s2: false })).toBe(true);
+  expect(lost()).toEqual(['s1']);
+  expect(pass(60, {})).toBe(true);
+  tell('s1', true);
+  expect(pass(4, {})).toBe(true);
+  expect(pass(1, {})).toBe(false);
+});
+
+it('a silent switch over which packets arrive again is used again, and what was said of packets long ago counts no more', () => {
+  const { pass, after, tell } = site();
+  tell('s2', true);
+  pass(4, { s1: false });
+  after(10, true);
+  expect(pass(5, { s1: false })).toBe(false);
+  expect(pass(1, { s1: false })).toBe(true);
+  expect(pass(5, { s1: true })).toBe(true);
+  expect(pass(1, { s1: true })).toBe(false);
 });

@@ -3,8 +3,9 @@ import type { Infrastructure, LinkSample } from '@orrery/contract';
 import { avoiding } from '@orrery/planner';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { type LinkStates, reportersOf, reportsOf } from '../../ports/link-states.js';
-import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
+import { isUnheard, SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
+import { LostSwitches } from './lost-switches.js';
 
 /** A link is used again when it has been told to be up for so long. */
 const STABLE_MS = 5000;
@@ -19,7 +20,10 @@ interface Trouble {
   readonly upSinceMs: number | null;
 }
 
-/** Links between switches that are down, or have not been told to be up for long, by a monotonic clock. */
+/**
+ * Links between switches that are down, or have not been told to be up for long, and those of switches that are lost, by a
+ * monotonic clock.
+ */
 @Injectable()
 export class LinksAround implements LinkStates, OnApplicationBootstrap {
   private readonly listeners: (() => void)[] = [];
@@ -28,6 +32,7 @@ export class LinksAround implements LinkStates, OnApplicationBootstrap {
     atMs: Number.NEGATIVE_INFINITY,
   };
   private troubles: ReadonlyMap<string, Trouble> = new Map();
+  private readonly lost = new LostSwitches();
   private known: { of: Infrastructure; avoided: ReadonlySet<string>; routed: Infrastructure } | null = null;
 
   constructor(
@@ -46,7 +51,21 @@ export class LinksAround implements LinkStates, OnApplicationBootstrap {
   }
 
   get avoided(): ReadonlySet<string> {
-    return new Set(this.troubles.keys());
+    const { lostSwitches } = this;
+    const isAtLost = ({ a, b }: Infrastructure['links'][number]) =>
+      lostSwitches.has(a.node) || lostSwitches.has(b.node);
+    const ofLost = lostSwitches.size === 0 ? [] : this.between.filter(isAtLost);
+    return new Set([...this.troubles.keys(), ...ofLost.map(({ id }) => id)]);
+  }
+
+  get lostSwitches(): ReadonlySet<string> {
+    return this.lost.all;
+  }
+
+  tellPassage(passage: ReadonlyMap<string, boolean>): void {
+    const nowMs = performance.now();
+    this.lost.take(passage, nowMs);
+    if (passage.size > 0 || this.lost.isWaiting) this.look(nowMs);
   }
 
   get routed(): Infrastructure {
@@ -62,11 +81,19 @@ export class LinksAround implements LinkStates, OnApplicationBootstrap {
     this.listeners.push(listener);
   }
 
+  /** The links between switches. */
+  private get between() {
+    const { switches, links } = this.infrastructure.current.infrastructure;
+    const ids = new Set(switches.map(({ id }) => id));
+    return links.filter(({ a, b }) => ids.has(a.node) && ids.has(b.node));
+  }
+
   private look(nowMs: number): void {
-    const { infrastructure } = this.infrastructure.current;
-    const switches = new Set(infrastructure.switches.map(({ id }) => id));
-    const links = infrastructure.links.filter(({ a, b }) => switches.has(a.node) && switches.has(b.node));
-    if (links.length === 0 && this.troubles.size === 0) return;
+    const links = this.between;
+    if (links.length === 0 && this.troubles.size === 0 && !this.lost.isWaiting) return;
+    const before = this.avoided;
+    const ends = [...new Set(links.flatMap(({ a, b }) => [a.node, b.node]))];
+    this.lost.look(ends, (id) => !isUnheard(this.fleet, id), nowMs);
     const emulated = nowMs - this.samples.atMs < SILENT_MS ? this.samples.links : new Map<string, LinkSample>();
     const observed = (id: string) => (this.fleet.isConnected(id) ? this.fleet.observedSwitch(id) : null);
     const next = new Map<string, Trouble>();
@@ -77,7 +104,6 @@ export class LinksAround implements LinkStates, OnApplicationBootstrap {
       const trouble = troubleAfter({ by, upSinceMs }, reportsOf(link, emulated, observed), toldMs);
       if (trouble) next.set(link.id, trouble);
     }
-    const before = this.avoided;
     this.troubles = next;
     if (!isSame(before, this.avoided)) for (const listener of this.listeners) listener();
   }

@@ -2,8 +2,19 @@ import { type Event, isAbout, isMarked } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { clockText } from '../format/time.js';
 import { partsOf } from './chart-parts.js';
-import { EARLIER, knownSinceMs, markAt, markBeside, marksBetween, textsAt, worstFirst } from './event-marks.js';
+import {
+  EARLIER,
+  knownSinceMs,
+  markAt,
+  markBeside,
+  marksBetween,
+  markText,
+  textsAt,
+  toldText,
+  worstFirst,
+} from './event-marks.js';
 
 const event = (t_ms: number, severity: Event['severity'] = 'info', type: Event['type'] = 'operation.completed') =>
   ({ id: `${t_ms}-0`, t_ms, severity, type, message: '' }) as Event;
@@ -47,6 +58,16 @@ describe('marks of events on charts', () => {
       5,
     );
     expect(worstFirst(mark!).map(({ t_ms }) => t_ms)).toEqual([1600, 1200, 1400, 1000]);
+  });
+
+  it('are told in words, the worst first, with the number of those that are left out', () => {
+    const events = [1000, 2000, 3000, 4000, 5000, 6000].map((t_ms) => event(t_ms, t_ms === 2000 ? 'error' : 'info'));
+    const [mark] = marksBetween(events, 0, 9, 9);
+    const lines = toldText(mark!).split('; ');
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toBe(`${clockText(2000)} ${markText(events[1]!)}`);
+    expect(lines.at(-1)).toBe('and 2 more');
+    expect(toldText(marksBetween(events, 6, 9, 9)[0]!)).toBe(`${clockText(6000)} ${markText(events[5]!)}`);
   });
 
   it('are found at the pointer, the nearest first, and not from afar', () => {

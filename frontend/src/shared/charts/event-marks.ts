@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
 import { call } from '../api/client.js';
 import { serverNow } from '../api/server-clock.js';
+import { clockText } from '../format/time.js';
 import { compareEventIds } from '../stream/event-id.js';
 import { useLiveEvents } from '../stream/hooks.js';
 import { LiveMarkList, type LiveMarks } from './live-marks.js';
@@ -13,6 +14,8 @@ export const EARLIER = 500;
 const MOST_ABOUT = 4000;
 /** The log is read again when a chart has moved on by its length, and not more often than this. */
 const LEAST_STEP_MS = 60_000;
+/** Of one mark so many events are told; the rest is counted. */
+const MOST_TOLD = 4;
 /** So often, too, while what was read does not join what came in since, or could not be read. */
 const RETRY_MS = 10_000;
 
@@ -144,6 +147,19 @@ export function useMarkedEvents(windowS: number, parts: ReadonlySet<string> | nu
 /** `Fault injected: link server-1 is down`. */
 export function markText({ type, message }: Event): string {
   return message === '' ? EVENTS[type as EventType].title : message;
+}
+
+/** What is told of a mark, the worst first, and how many events more there are. */
+export function toldOf(mark: EventMark): { readonly told: readonly Event[]; readonly more: number } {
+  const events = worstFirst(mark);
+  return { told: events.slice(0, MOST_TOLD), more: Math.max(0, events.length - MOST_TOLD) };
+}
+
+/** `10:31:02 Fault injected: link server-1 is down; 10:30:58 Operation completed; and 3 more` */
+export function toldText(mark: EventMark): string {
+  const { told, more } = toldOf(mark);
+  const lines = told.map((event) => `${clockText(event.t_ms)} ${markText(event)}`);
+  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
 /** What was marked at each point of an axis: from its time until the next point. What was before the first is in none. */

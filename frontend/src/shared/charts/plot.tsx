@@ -1,12 +1,13 @@
 import type { Event } from '@orrery/contract';
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { GAP_MS } from '../stream/ring.js';
 import { usePalette } from '../theme/palette.js';
 import { crosshair, pointAt } from './crosshair.js';
-import { type EventMark, markAt, markBeside, marksBetween } from './event-marks.js';
+import { type EventMark, markAt, marksBetween } from './event-marks.js';
 import { EventsAt } from './events-at.js';
+import { MarkSlider } from './mark-slider.js';
 import { type PlotProps, plotOptions } from './plot-options.js';
 import classes from './time-series-chart.module.css';
 
@@ -31,9 +32,14 @@ function marksOf(plot: uPlot, events: readonly Event[]): EventMark[] {
   return marksBetween(events, min, max, secondsOf(plot, NEAR_PX));
 }
 
-interface Pointed {
+/** As it was drawn last. */
+interface DrawnMark {
   readonly mark: EventMark;
   readonly left_px: number;
+}
+
+function drawnAt(plot: uPlot, marks: readonly EventMark[]): DrawnMark[] {
+  return marks.map((mark) => ({ mark, left_px: plot.valToPos(mark.t_s, 'x') + plot.bbox.left / devicePixelRatio }));
 }
 
 function MadePlot(props: PlotProps) {
@@ -44,7 +50,10 @@ function MadePlot(props: PlotProps) {
   const latest = useRef(props);
   latest.current = props;
   const marked = useRef(events);
-  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const [drawn, setDrawn] = useState<readonly DrawnMark[]>([]);
+  // Times of marks: under the pointer, and chosen by keys.
+  const [pointed_s, setPointed] = useState<number | null>(null);
+  const [chosen_s, setChosen] = useState<number | null>(null);
 
   // Data is set below.
   useEffect(() => {
@@ -55,21 +64,15 @@ function MadePlot(props: PlotProps) {
       const { left = -1 } = at.cursor;
       if (!led) pointAt(left < 0 ? null : at.posToVal(left, 'x'), 'chart');
       const marks = left >= 0 && element.matches(':hover') ? marksOf(at, marked.current) : [];
-      const mark = markAt(marks, at.posToVal(left, 'x'), secondsOf(at, NEAR_PX));
-      setPointed((before) => {
-        if (mark?.t_s === before?.mark.t_s && mark?.events.length === before?.mark.events.length) return before;
-        return mark && { mark, left_px: at.valToPos(mark.t_s, 'x') + at.bbox.left / devicePixelRatio };
-      });
+      setPointed(markAt(marks, at.posToVal(left, 'x'), secondsOf(at, NEAR_PX))?.t_s ?? null);
+    };
+    const onDraw = (at: uPlot) => {
+      const marks = marksOf(at, marked.current);
+      setDrawn((before) => (before.length === 0 && marks.length === 0 ? before : drawnAt(at, marks)));
+      return marks;
     };
     const made = new uPlot(
-      plotOptions(
-        latest.current,
-        palette,
-        element.clientWidth,
-        onCursor,
-        () => latest.current,
-        (at) => marksOf(at, marked.current),
-      ) as never,
+      plotOptions(latest.current, palette, element.clientWidth, onCursor, () => latest.current, onDraw) as never,
       latest.current.data as never,
       element,
     );
@@ -106,30 +109,14 @@ function MadePlot(props: PlotProps) {
     plot.current?.redraw(false);
   }, [events]);
 
-  const goTo = (event: KeyboardEvent) => {
-    const at = plot.current;
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (event.key === 'Escape') setPointed(null);
-    if (!at || step === undefined) return;
-    event.preventDefault();
-    const mark = markBeside(marksOf(at, events), pointed?.mark.t_s ?? null, step);
-    setPointed(mark && { mark, left_px: at.valToPos(mark.t_s, 'x') + at.bbox.left / devicePixelRatio });
-  };
-
+  const shown = drawn.find(({ mark }) => mark.t_s === pointed_s) ?? drawn.find(({ mark }) => mark.t_s === chosen_s);
   return (
     <div className={classes.plot}>
-      <div
-        ref={box}
-        className={classes.plotBox}
-        style={{ height }}
-        role="img"
-        aria-label={`${title}, chart. Arrow keys go through its events.`}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go through what the chart marks
-        tabIndex={0}
-        onKeyDown={goTo}
-        onBlur={() => setPointed(null)}
-      />
-      {pointed && <EventsAt {...pointed} width_px={box.current?.clientWidth ?? 0} />}
+      <div ref={box} style={{ height }} role="img" aria-label={`${title}, chart`} />
+      {drawn.length > 0 && (
+        <MarkSlider title={title} marks={drawn.map(({ mark }) => mark)} chosen_s={chosen_s} onChoose={setChosen} />
+      )}
+      {shown && <EventsAt {...shown} width_px={box.current?.clientWidth ?? 0} />}
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { matchPath } from 'react-router';
 import { expect, test } from 'vitest';
 import type { PageDefinition } from '../shared/page/definition.js';
 import { WATCHED_PAGES } from '../shared/scenario/watched-pages.js';
@@ -18,6 +19,18 @@ test('no two pages share an address, a title or a shortcut', () => {
   expect(duplicates(PAGES.map(({ path }) => path))).toEqual([]);
   expect(duplicates(PAGES.map(({ title }) => title))).toEqual([]);
   expect(duplicates(PAGES.flatMap(({ navigation }) => navigation?.letter ?? []))).toEqual([]);
+});
+
+test('links lead to pages that there are', () => {
+  const sources = import.meta.glob<string>('../**/*.tsx', { query: '?raw', import: 'default', eager: true });
+  const links = Object.values(sources).flatMap((source) =>
+    [...source.matchAll(/\bto=(?:"|\{`)(\/[a-z/-]*)/g)].map(([, path = '']) => path),
+  );
+  expect(links).toContain('/slos');
+  // What follows is an id.
+  const whole = (link: string) => (link === '/' ? link : link.replace(/\/$/, '/x'));
+  const isPage = (link: string) => PAGES.some(({ path }) => matchPath(path, whole(link)));
+  expect(links.filter((link) => !isPage(link))).toEqual([]);
 });
 
 test('scenarios can be watched on pages that there are', () => {

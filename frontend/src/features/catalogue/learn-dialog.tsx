@@ -3,6 +3,7 @@ import type { CataloguedNf, CostProfile, LearnRequest, MeasuredProfile } from '@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../shared/api/client.js';
+import { driverText } from '../../shared/format/form.js';
 import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { FormDialog } from '../../shared/ui/form-dialog.js';
@@ -59,8 +60,8 @@ export default function LearnDialog({ descriptor, onClose }: LearnDialogProps) {
       </p>
       {drivers.length > 1 && (
         <Select
-          label="Driver"
-          data={drivers}
+          label="Runs in"
+          data={drivers.map((value) => ({ value, label: driverText(value) }))}
           value={driver}
           allowDeselect={false}
           onChange={(chosen) => setDriver(chosen as Driver)}
@@ -109,7 +110,7 @@ function Compared({ measured }: { readonly measured: MeasuredProfile }) {
         </tbody>
       </table>
       <Text size="sm">
-        {factor.toFixed(2)} times the declared cycles, ± {quantityText('share', spread)}, from {samples} samples with
+        {factor.toFixed(2)} times the declared cycles, ± {quantityText('share', spread)}, from {countText(samples)} samples with
         packets of {Math.round(packet_bytes)} bytes at {servers.join(', ')}
         {origin === 'twin' ? ' (emulated: cycles are those of the machine that runs the twin)' : ''}.
       </Text>

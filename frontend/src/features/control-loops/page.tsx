@@ -22,7 +22,7 @@ export function Component() {
     <>
       <PageHeader
         description="What the server decides automatically, why, and when it checks again."
-        actions={mayPause && <UpkeepPolicyButton />}
+        actions={<UpkeepPolicyButton readOnly={!mayPause} />}
       />
       <PageBody>
         <Panel>

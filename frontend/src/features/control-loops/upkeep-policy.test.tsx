@@ -12,12 +12,12 @@ vi.mock('../../shared/api/client.js', async (original) => ({
 }));
 const { call } = await import('../../shared/api/client.js');
 
-function show() {
+function show(readOnly = false) {
   vi.mocked(call).mockClear();
   render(
     <MantineProvider env="test">
       <QueryClientProvider client={new QueryClient()}>
-        <UpkeepPolicyButton />
+        <UpkeepPolicyButton readOnly={readOnly} />
       </QueryClientProvider>
     </MantineProvider>,
   );
@@ -33,6 +33,18 @@ it('changes what was read, and leaves the rest as it is', async () => {
   await waitFor(() =>
     expect(call).toHaveBeenCalledWith('putUpkeepPolicy', { body: { ...request, max_changes: 5 } }, { ifMatch: '"3"' }),
   );
+});
+
+it('is read by those who may not change it, and read again where that failed', async () => {
+  show(true);
+  vi.mocked(call).mockRejectedValueOnce(new Error('the server is away'));
+  const open = screen.getByRole('button', { name: 'Upkeep policy…' });
+  fireEvent.click(open);
+  await waitFor(() => expect(call).toHaveBeenCalledTimes(1));
+  await waitFor(() => expect(open).toHaveProperty('disabled', false));
+  fireEvent.click(open);
+  expect(((await screen.findByLabelText(/Most changes an hour/)) as HTMLInputElement).disabled).toBe(true);
+  expect(screen.getByRole('button', { name: 'Save' })).toHaveProperty('disabled', true);
 });
 
 it('sets and clears quiet hours, both of them', async () => {

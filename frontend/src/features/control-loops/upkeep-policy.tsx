@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { type UpkeepPolicy, UpkeepPolicyRequest } from '@orrery/contract';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import type { FormField } from '../../shared/form/field-model.js';
@@ -10,7 +10,7 @@ import { useSchemaForm } from '../../shared/form/use-schema-form.js';
 import { wordedFields } from '../../shared/form/worded-fields.js';
 import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
-import { notifyDone } from '../../shared/ui/notify.js';
+import { notifyDone, notifyError } from '../../shared/ui/notify.js';
 
 /** Labels of the fields; limits and defaults come from the contract. */
 const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> = {
@@ -51,41 +51,43 @@ function bothOrNone(values: Values): Record<string, string> {
   return lacking.length === 1 ? { [`/${lacking[0]}`]: 'must be given with the other hour' } : {};
 }
 
-/** Opens the policy of upkeep. */
-export function UpkeepPolicyButton() {
-  const [isOpen, setOpen] = useState(false);
-  const { data: policy, error } = useQuery({
-    queryKey: ['upkeep-policy'],
-    queryFn: ({ signal }) => call('getUpkeepPolicy', {}, { signal }),
-    enabled: isOpen,
-    staleTime: 0,
-    gcTime: 0,
+/** Opens the policy of upkeep, as it is then. */
+export function UpkeepPolicyButton({ readOnly }: { readonly readOnly: boolean }) {
+  const [policy, setPolicy] = useState<UpkeepPolicy | null>(null);
+  const read = useMutation({
+    mutationFn: () => call('getUpkeepPolicy', {}),
+    onSuccess: setPolicy,
+    onError: (error) => notifyError('The policy of upkeep could not be read', error),
   });
   return (
     <>
-      <Button variant="default" onClick={() => setOpen(true)}>
+      <Button variant="default" loading={read.isPending} onClick={() => read.mutate()}>
         Upkeep policy…
       </Button>
-      {isOpen && error && <span role="alert">{error.message}</span>}
-      {isOpen && policy && <PolicyDialog policy={policy} onClose={() => setOpen(false)} />}
+      {policy && <PolicyDialog policy={policy} readOnly={readOnly} onClose={() => setPolicy(null)} />}
     </>
   );
 }
 
-function PolicyDialog({ policy, onClose }: { readonly policy: UpkeepPolicy; readonly onClose: () => void }) {
-  const queries = useQueryClient();
-  const [{ revision, quiet_hours, ...initial }] = useState(policy);
+interface PolicyDialogProps {
+  readonly policy: UpkeepPolicy;
+  readonly readOnly: boolean;
+  readonly onClose: () => void;
+}
+
+function PolicyDialog({ policy, readOnly, onClose }: PolicyDialogProps) {
+  const { revision, quiet_hours, ...initial } = policy;
   const form = useSchemaForm({
     fieldsOf,
     initial: { ...initial, quiet_from: quiet_hours?.from ?? null, quiet_to: quiet_hours?.to ?? null },
     check: bothOrNone,
+    readOnly,
     send: (values) => {
       const { quiet_from: _from, quiet_to: _to, ...rest } = values;
       const body = { ...rest, quiet_hours: quietHoursOf(values) } as UpkeepPolicyRequest;
       return call('putUpkeepPolicy', { body }, { ifMatch: `"${revision}"` });
     },
     onSent: () => {
-      void queries.invalidateQueries({ queryKey: ['upkeep-policy'] });
       notifyDone('The policy was changed.');
       onClose();
     },
@@ -98,7 +100,7 @@ function PolicyDialog({ policy, onClose }: { readonly policy: UpkeepPolicy; read
       onSubmit={form.submit}
       trouble={<FormTrouble error={form.error} shown={form.shown} />}
       action={
-        <Button type="submit" loading={form.isPending}>
+        <Button type="submit" disabled={readOnly} loading={form.isPending}>
           Save
         </Button>
       }

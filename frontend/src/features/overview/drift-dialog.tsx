@@ -58,5 +58,7 @@ function difference(id: 'rate_error' | 'cost_error', title: string): Column<Plac
 
 function differenceText(error: number | null): string {
   if (error === null) return '–';
-  return `${error < 0 ? '−' : '+'}${countText(Math.round(100 * Math.abs(error)))} %`;
+  const percent = Math.round(100 * Math.abs(error));
+  const sign = error < 0 ? '−' : '+';
+  return `${percent === 0 ? '' : sign}${countText(percent)} %`;
 }

@@ -31,7 +31,7 @@ export function HealthStrip() {
   const instances = useNfInstances();
   const nodes = useNodes();
   const twin = useTwin();
-  const { rows } = useSloRows();
+  const { query: slos, rows } = useSloRows();
   const running = instances.data?.filter(({ state }) => state === 'running').length;
   const stateOf = new Map(deployments.data?.map(({ chain_id, state }) => [chain_id, state]));
   const suffering =
@@ -79,7 +79,11 @@ export function HealthStrip() {
         <dd>
           <Link to="/slos">
             {rows.length === 0 ? (
-              'none'
+              slos.data ? (
+                'none'
+              ) : (
+                '–'
+              )
             ) : (
               <StatusBadge
                 state={violated ? 'violated' : 'met'}
@@ -129,9 +133,9 @@ export function Alerts() {
   if (alerts.length === 0) return null;
   return (
     <ul className={classes.troubles} aria-label="Open alerts">
-      {alerts.map(({ key, text }) => (
+      {alerts.map(({ key, text, path }) => (
         <li key={key} data-status={cut ? 'stale' : 'degraded'}>
-          <Link to="/slos">
+          <Link to={path}>
             <StatusBadge state="warning" label="alert" />
           </Link>{' '}
           <span>{text}</span>

@@ -64,7 +64,9 @@ function show(given: typeof advice, role: 'operator' | 'viewer' = 'operator') {
 it('tells what is saved and moved, and applies or dismisses the advice that was read', async () => {
   show(ADVICE);
   expect(await screen.findByText(/saves 3\.10.Gbit\/s between servers, and moves 2 NFs/)).toBeTruthy();
-  expect(screen.getByText(/12 flows are in progress there\. The last moves took 4\.00.s/)).toBeTruthy();
+  expect(
+    screen.getByText(/Flow state of 2 NFs moves along\. 12 flows are in progress there\. The last moves took 4\.00.s/),
+  ).toBeTruthy();
   fireEvent.click(screen.getByText('Apply…'));
   expect(await screen.findByText(/web\.a\.0 moves from server-1 to server-2/)).toBeTruthy();
   fireEvent.click(screen.getByText('Apply'));
@@ -87,7 +89,19 @@ it('shows what drifted, with units, and how much is not listed', async () => {
 it('a viewer cannot apply it, and a refusal is told', async () => {
   show({ ...ADVICE, refusal: 'Something else was deployed.' }, 'viewer');
   expect((await screen.findByRole('alert')).textContent).toBe('Not applied: Something else was deployed.');
-  expect(screen.queryByText('Apply…')).toBeNull();
+  for (const name of ['Apply…', 'Dismiss for a day']) {
+    const button = screen.getByRole('button', { name });
+    expect(button).toHaveProperty('disabled', true);
+    expect(button.closest('[title]')?.getAttribute('title')).toBe('Needs the role operator');
+  }
+});
+
+it('names some of many moves and counts the rest, and tells what becomes of flow state', async () => {
+  const moved = Array.from({ length: 8 }, (_, nr) => ({ instance: `web.n${nr}.0`, from: 'server-1', to: 'server-2' }));
+  show({ ...ADVICE, disruption: { moved, flows: 1, states_moved: 0, states_lost: 0, seconds: null } });
+  expect(await screen.findByText(/No flow state has to move\. 1 flow is in progress there\.$/)).toBeTruthy();
+  fireEvent.click(screen.getByText('Apply…'));
+  expect(await screen.findByText(/web\.n5\.0 moves from server-1 to server-2\. And 2 more move\.$/)).toBeTruthy();
 });
 
 it('is not there without advice, and says where that is not known', async () => {

@@ -4,7 +4,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../shared/api/client.js';
 import { usePlan } from '../../shared/api/queries.js';
-import { useMay } from '../../shared/api/session.js';
+import { useNeeds } from '../../shared/api/session.js';
+import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { PlanChanges } from '../../shared/plan/plan-changes.js';
@@ -12,7 +13,11 @@ import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { useFocusReturn } from '../../shared/ui/focus-return.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { notifyDone, notifyError } from '../../shared/ui/notify.js';
+import { Reason } from '../../shared/ui/reason.js';
 import { DriftDialog } from './drift-dialog.js';
+
+/** Moves that are named before they are made; the rest is counted. */
+const MOST_NAMED = 6;
 
 /** A better placement, where one is advised or being applied. */
 export function BetterPlacement() {
@@ -39,12 +44,13 @@ export function BetterPlacement() {
 
 function sentence({ state, gain, disruption }: PlacementAdvice): string {
   const saves = gainText(gain!);
-  const { length } = disruption!.moved;
-  const moves = `${length} ${length === 1 ? 'NF' : 'NFs'}`;
+  const moves = nfsText(disruption!.moved.length);
   return state === 'applying'
     ? `A better placement is being applied: it ${saves} and moves ${moves}.`
     : `A better placement exists: it ${saves}, and moves ${moves}.`;
 }
+
+const nfsText = (count: number) => `${countText(count)} ${count === 1 ? 'NF' : 'NFs'}`;
 
 /** What counts most of a gain. */
 function gainText({ objectives, overloaded_cores, cross_traffic_bps }: NonNullable<PlacementAdvice['gain']>): string {
@@ -56,17 +62,27 @@ function gainText({ objectives, overloaded_cores, cross_traffic_bps }: NonNullab
 function costText({ disruption }: PlacementAdvice): string {
   const { flows, states_moved, states_lost, seconds } = disruption!;
   return [
-    states_lost > 0
-      ? `Flow state of ${states_lost} ${states_lost === 1 ? 'NF is' : 'NFs are'} lost.`
-      : `Flow state moves with ${states_moved}.`,
-    ...(flows === null ? [] : [`${flows} flows are in progress there.`]),
+    ...(states_lost > 0 ? [`Flow state of ${nfsText(states_lost)} is lost.`] : []),
+    ...(states_moved > 0 ? [`Flow state of ${nfsText(states_moved)} moves along.`] : []),
+    ...(states_lost + states_moved === 0 ? ['No flow state has to move.'] : []),
+    ...(flows === null ? [] : [`${countText(flows)} ${flows === 1 ? 'flow is' : 'flows are'} in progress there.`]),
     ...(seconds === null ? [] : [`The last moves took ${quantityText('ms', 1000 * seconds)}.`]),
   ].join(' ');
 }
 
+/** `web.fw.0 moves from server-1 to server-2. And 3 more move.` */
+function movesText(moved: NonNullable<PlacementAdvice['disruption']>['moved']): string {
+  const named = moved
+    .slice(0, MOST_NAMED)
+    .map(({ instance, from, to }) => `${instance} moves from ${from} to ${to}.`)
+    .join(' ');
+  const more = moved.length - MOST_NAMED;
+  return more > 0 ? `${named} And ${countText(more)} more ${more === 1 ? 'moves' : 'move'}.` : named;
+}
+
 function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
   const queries = useQueryClient();
-  const mayChange = useMay('operator');
+  const refusal = useNeeds('operator');
   const [shown, setShown] = useState<'plan' | 'drift' | null>(null);
   const ifMatch = `"${advice.revision}"`;
   const onSettled = () => queries.invalidateQueries({ queryKey: ['placement-advice'] });
@@ -90,23 +106,27 @@ function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
       <Button variant="default" onClick={() => setShown('drift')}>
         What drifted
       </Button>
-      {mayChange && (
-        <>
-          <ConfirmButton
-            message={advice
-              .disruption!.moved.map(({ instance, from, to }) => `${instance} moves from ${from} to ${to}.`)
-              .join(' ')}
-            confirmLabel="Apply"
-            loading={apply.isPending}
-            onConfirm={() => apply.mutate()}
-          >
-            Apply…
-          </ConfirmButton>
-          <Button variant="subtle" loading={dismiss.isPending} onClick={() => dismiss.mutate()}>
-            Dismiss for a day
-          </Button>
-        </>
-      )}
+      <Reason of={refusal}>
+        <ConfirmButton
+          message={movesText(advice.disruption!.moved)}
+          confirmLabel="Apply"
+          disabled={refusal !== null}
+          loading={apply.isPending}
+          onConfirm={() => apply.mutate()}
+        >
+          Apply…
+        </ConfirmButton>
+      </Reason>
+      <Reason of={refusal}>
+        <Button
+          variant="subtle"
+          disabled={refusal !== null}
+          loading={dismiss.isPending}
+          onClick={() => dismiss.mutate()}
+        >
+          Dismiss for a day
+        </Button>
+      </Reason>
       {shown === 'plan' && advice.plan_id !== null && <PlanDialog id={advice.plan_id} onClose={() => setShown(null)} />}
       {shown === 'drift' && <DriftDialog advice={advice} onClose={() => setShown(null)} />}
     </Group>

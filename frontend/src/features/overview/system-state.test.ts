@@ -111,8 +111,9 @@ it('tells open alerts with their causes, apart from the troubles of now', () => 
     alert('b', 'open', null),
     alert('c', 'resolved', null),
   ];
+  const path = '/slos?slo=ch-1%2Fp99';
   expect(openAlerts(alerts, (id) => `Chain ${id}`)).toEqual([
-    { key: 'a', text: 'Chain ch-1: the budget of p99 burns too fast: link-down at link-1.' },
-    { key: 'b', text: 'Chain ch-1: the budget of p99 burns too fast: no cause found.' },
+    { key: 'a', text: 'Chain ch-1: the budget of p99 burns too fast: link-down at link-1.', path },
+    { key: 'b', text: 'Chain ch-1: the budget of p99 burns too fast: no cause found.', path },
   ]);
 });

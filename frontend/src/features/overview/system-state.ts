@@ -71,16 +71,24 @@ function missText({ kind, unit, measured, target }: SloStatus): string {
   return `${what} ${found}, ${bound} ${text(target)}`;
 }
 
+interface OpenAlert {
+  readonly key: string;
+  readonly text: string;
+  /** Of its objective. */
+  readonly path: string;
+}
+
 /**
  * Open alerts, the worst first. They are no trouble of now: a budget that burned goes on to be told for a while after its
  * objective is met again.
  */
-export function openAlerts(alerts: readonly SloAlert[], titleOf: ChainTitle): { key: string; text: string }[] {
+export function openAlerts(alerts: readonly SloAlert[], titleOf: ChainTitle): OpenAlert[] {
   return alerts
     .filter(({ state }) => state === 'open')
     .map(({ id, chain_id, slo_id, cause }) => {
       const why = cause ? cause.what.replace(/\.$/, '') : 'no cause found';
-      return { key: id, text: `${titleOf(chain_id)}: the budget of ${slo_id} burns too fast: ${why}.` };
+      const path = `/slos?slo=${encodeURIComponent(`${chain_id}/${slo_id}`)}`;
+      return { key: id, text: `${titleOf(chain_id)}: the budget of ${slo_id} burns too fast: ${why}.`, path };
     });
 }
 

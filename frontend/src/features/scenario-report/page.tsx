@@ -31,7 +31,7 @@ export function Component() {
   return (
     <>
       <PageHeader title={report?.title || 'Scenario run'} actions={report && <Downloads report={report} />}>
-        <PageLink to="/twin-lab">All scenarios</PageLink>
+        <PageLink to="/twin">All scenarios</PageLink>
       </PageHeader>
       <PageBody>
         <QueryBoundary query={query}>{report && <Report report={report} />}</QueryBoundary>

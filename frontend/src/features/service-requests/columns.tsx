@@ -76,11 +76,8 @@ export const REQUEST_COLUMNS: readonly Column<MeasuredRequest>[] = [
   { id: 'by', title: 'By', value: ({ by }) => by, hidden: true },
 ];
 
-export type InstanceRow = ServicePool['instances'][number] & { readonly pool: string };
-
-export const INSTANCE_COLUMNS: readonly Column<InstanceRow>[] = [
+export const INSTANCE_COLUMNS: readonly Column<ServicePool['instances'][number]>[] = [
   { id: 'instance', title: 'Instance', value: ({ id }) => id },
-  { id: 'pool', title: 'Pool', value: ({ pool }) => pool },
   {
     id: 'place',
     title: 'Runs on',
@@ -123,7 +120,7 @@ export const INSTANCE_COLUMNS: readonly Column<InstanceRow>[] = [
   },
   {
     id: 'rate',
-    title: 'Of',
+    title: 'Can carry',
     number: true,
     value: ({ rate_bps }) => rate_bps,
     cell: ({ rate_bps }) => <RateText quantity="bps" value={rate_bps} />,

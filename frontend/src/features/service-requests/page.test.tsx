@@ -83,7 +83,7 @@ const POOL: ServicePool = {
   created_ms: 1,
 };
 
-const lists: Record<string, readonly unknown[]> = {};
+const lists: Record<string, readonly unknown[] | null> = {};
 /** Requests beyond the newest. */
 const unlisted: MeasuredRequest[] = [];
 const calls: AbortSignal[] = [];
@@ -92,6 +92,7 @@ type Options = { readonly signal?: AbortSignal };
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
   callFull: vi.fn(async (name: string) => {
+    if (lists[name] === null) throw new Error('the store is away');
     const more = name === 'listServiceRequests' ? unlisted : [];
     return { data: { items: [...(lists[name] ?? []), ...more], total: 0 }, next: null };
   }),
@@ -127,7 +128,7 @@ function show(at = '/service-requests') {
   const router = createMemoryRouter([{ path: '/service-requests', Component }], { initialEntries: [at] });
   render(
     <MantineProvider env="test">
-      <QueryClientProvider client={new QueryClient()}>
+      <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
         <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>,
@@ -158,6 +159,20 @@ describe('Service requests', () => {
     expect(within(detail.getByRole('list', { name: 'Stages' })).getByText('firewall-2')).toBeTruthy();
     expect(detail.getByText('firewall-1', { selector: 'td' })).toBeTruthy();
     expect(detail.getByRole('button', { name: 'Release' }).hasAttribute('disabled')).toBe(false);
+    expect(detail.getByRole('link', { name: 'Open its operation' }).getAttribute('href')).toBe('/operations?op=op-1');
+    const pool = within(screen.getByRole('table', { name: 'Instances of pool' }));
+    expect(pool.getByText('Can carry')).toBeTruthy();
+    expect(screen.getByRole('button', { name: 'Take down Shared NFs' }).hasAttribute('disabled')).toBe(true);
+  });
+
+  it('says that pools could not be read, not that there is none', async () => {
+    lists.listServiceRequests = [];
+    lists.listServicePools = null;
+    show();
+    expect(await screen.findByText('The pools could not be read')).toBeTruthy();
+    expect(screen.queryByText(/Deploy a pool of NFs first/)).toBeNull();
+    const request = screen.getByRole('button', { name: 'New request' });
+    expect(request.closest('[title]')?.getAttribute('title')).toBe('The pools could not be read');
   });
 
   it('says of a refused request how near it came', async () => {

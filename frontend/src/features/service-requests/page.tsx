@@ -14,7 +14,7 @@ import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { notifyError } from '../../shared/ui/notify.js';
 import { Reason } from '../../shared/ui/reason.js';
-import { EmptyState } from '../../shared/ui/states.js';
+import { EmptyState, ErrorState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { INSTANCE_COLUMNS, REQUEST_COLUMNS } from './columns.js';
 import { RequestDetail } from './request-detail.js';
@@ -47,9 +47,9 @@ export function Component() {
   const unlisted = useServiceRequest(selectedId !== '' && query.data && !listed ? selectedId : null);
   const selected = listed ?? unlisted.data;
   const { active, broken } = counts.data ?? { active: 0, broken: 0 };
-  const instances = (pools.data ?? []).flatMap(({ id, instances: own }) => own.map((it) => ({ ...it, pool: id })));
   const close = () => setOpen(null);
-  const noPool = first ? null : 'There is no pool yet';
+  const isUnknown = !pools.data && (pools.error ? 'The pools could not be read' : 'The pools are being read');
+  const noPool = first ? null : isUnknown || 'There is no pool yet';
   return (
     <WithDetail
       detail={
@@ -118,14 +118,19 @@ export function Component() {
             }
             empty={
               <EmptyState icon={IconRouteSquare} title="No service requests">
-                {first
+                {first || isUnknown
                   ? 'Request a way through functions of a pool.'
                   : 'Deploy a pool of NFs first, which requests share.'}
               </EmptyState>
             }
           />
         </Panel>
-        {pools.data?.map(({ id, definition, state, detail, requests: used }) => (
+        {pools.error && !pools.data && (
+          <Panel title="Pools">
+            <ErrorState error={pools.error} retry={() => pools.refetch()} title="The pools could not be read" />
+          </Panel>
+        )}
+        {pools.data?.map(({ id, definition, state, detail, instances, requests: used }) => (
           <Panel
             key={id}
             title={definition.title}
@@ -133,6 +138,7 @@ export function Component() {
               <Reason of={mayDesign ?? (used > 0 ? 'Requests use it' : null)}>
                 <ConfirmButton
                   size="compact-xs"
+                  aria-label={`Take down ${definition.title}`}
                   disabled={mayDesign !== null || used > 0}
                   loading={remove.isPending && remove.variables === id}
                   message="Its instances are removed."
@@ -154,7 +160,7 @@ export function Component() {
               query={pools}
               cards={620}
               columns={INSTANCE_COLUMNS}
-              rows={instances.filter(({ pool }) => pool === id)}
+              rows={instances}
               rowKey={(instance) => instance.id}
               empty={<EmptyState title="No instances" />}
             />

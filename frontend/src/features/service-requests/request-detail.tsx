@@ -79,7 +79,7 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
       {request.operation_id !== null && (
         <Button
           component={Link}
-          to={`/operations?operation=${request.operation_id}`}
+          to={`/operations?op=${encodeURIComponent(request.operation_id)}`}
           variant="subtle"
           size="compact-sm"
         >

@@ -60,7 +60,7 @@ export default function LearnDialog({ descriptor, onClose }: LearnDialogProps) {
       </p>
       {drivers.length > 1 && (
         <Select
-          label="Runs in"
+          label="Runs as"
           data={drivers.map((value) => ({ value, label: driverText(value) }))}
           value={driver}
           allowDeselect={false}
@@ -110,8 +110,8 @@ function Compared({ measured }: { readonly measured: MeasuredProfile }) {
         </tbody>
       </table>
       <Text size="sm">
-        {factor.toFixed(2)} times the declared cycles, ± {quantityText('share', spread)}, from {countText(samples)} samples with
-        packets of {Math.round(packet_bytes)} bytes at {servers.join(', ')}
+        {factor.toFixed(2)} times the declared cycles, ± {quantityText('share', spread)}, from {countText(samples)}{' '}
+        samples with packets of {Math.round(packet_bytes)} bytes at {servers.join(', ')}
         {origin === 'twin' ? ' (emulated: cycles are those of the machine that runs the twin)' : ''}.
       </Text>
     </>

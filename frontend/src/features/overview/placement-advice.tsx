@@ -15,6 +15,7 @@ import { LastKnown } from '../../shared/ui/last-known.js';
 import { notifyDone, notifyError } from '../../shared/ui/notify.js';
 import { Reason } from '../../shared/ui/reason.js';
 import { DriftDialog } from './drift-dialog.js';
+import classes from './overview.module.css';
 
 /** Moves that are named before they are made; the rest is counted. */
 const MOST_NAMED = 6;
@@ -30,13 +31,15 @@ export function BetterPlacement() {
   if (!advice?.gain || !advice.disruption) return null;
   return (
     <Panel title="Placement">
-      <p>
-        <LastKnown>{sentence(advice)}</LastKnown>
-      </p>
-      {advice.refusal && <p role="alert">Not applied: {advice.refusal}</p>}
-      <p className="muted">
-        {advice.why.replace(/\.?$/, '.')} {costText(advice)}
-      </p>
+      <div className={classes.advice}>
+        <p>
+          <LastKnown>{sentence(advice)}</LastKnown>
+        </p>
+        {advice.refusal && <p role="alert">Not applied: {advice.refusal}</p>}
+        <p className="muted">
+          {advice.why.replace(/\.?$/, '.')} {costText(advice)}
+        </p>
+      </div>
       {advice.state === 'advise' && <AdviceActions advice={advice} />}
     </Panel>
   );
@@ -70,14 +73,14 @@ function costText({ disruption }: PlacementAdvice): string {
   ].join(' ');
 }
 
-/** `web.fw.0 moves from server-1 to server-2. And 3 more move.` */
+/** A line for each move: `web.fw.0 moves from server-1 to server-2.`; then `And 3 more move.` */
 function movesText(moved: NonNullable<PlacementAdvice['disruption']>['moved']): string {
   const named = moved
     .slice(0, MOST_NAMED)
     .map(({ instance, from, to }) => `${instance} moves from ${from} to ${to}.`)
-    .join(' ');
+    .join('\n');
   const more = moved.length - MOST_NAMED;
-  return more > 0 ? `${named} And ${countText(more)} more ${more === 1 ? 'moves' : 'move'}.` : named;
+  return more > 0 ? `${named}\nAnd ${countText(more)} more ${more === 1 ? 'moves' : 'move'}.` : named;
 }
 
 function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
@@ -108,7 +111,7 @@ function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
       </Button>
       <Reason of={refusal}>
         <ConfirmButton
-          message={movesText(advice.disruption!.moved)}
+          message={<span className={classes.moves}>{movesText(advice.disruption!.moved)}</span>}
           confirmLabel="Apply"
           disabled={refusal !== null}
           loading={apply.isPending}

@@ -1,5 +1,5 @@
 import { Button, Checkbox, Group, Progress, Textarea } from '@mantine/core';
-import type { BulkAnswer, ServiceRequestSpec } from '@orrery/contract';
+import type { BulkAnswer, ServicePool, ServiceRequestSpec } from '@orrery/contract';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../shared/api/client.js';
@@ -8,7 +8,7 @@ import { quantityText } from '../../shared/format/quantity.js';
 import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { AcceptanceChart } from './acceptance-chart.js';
-import { EXAMPLE, parseRequests } from './bulk-text.js';
+import { exampleOf, parseRequests } from './bulk-text.js';
 import classes from './service-requests.module.css';
 
 const LOOK_MS = 500;
@@ -20,10 +20,16 @@ interface Sending {
   readonly stop: AbortController;
 }
 
+interface BulkDialogProps {
+  /** Of which the example is. */
+  readonly pool: ServicePool;
+  readonly onClose: () => void;
+}
+
 /** Many requests as text; shows how far they have come, and says which were accepted. */
-export default function BulkDialog({ onClose }: { readonly onClose: () => void }) {
+export default function BulkDialog({ pool, onClose }: BulkDialogProps) {
   const queries = useQueryClient();
-  const [text, setText] = useState(EXAMPLE);
+  const [text, setText] = useState(() => exampleOf(pool));
   const [dryRun, setDryRun] = useState(true);
   const [problem, setProblem] = useState<string | null>(null);
   const send = useMutation({

@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest';
-import { EXAMPLE, parseRequests } from './bulk-text.js';
+import { exampleOf, parseRequests } from './bulk-text.js';
+
+const nfs = ['firewall', 'monitor'].map((nf) => ({ nf, config: {}, count: 1, rate_bps: 1e8 }));
+const EXAMPLE = exampleOf({
+  id: 'pool',
+  definition: { name: 'pool', title: 'Shared', hosts: ['client-1'], nfs, packet_bytes: 800, deploys: true },
+});
 
 it('reads a table and a list of JSON alike', () => {
   const table = parseRequests(EXAMPLE);

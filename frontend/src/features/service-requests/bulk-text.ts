@@ -1,4 +1,4 @@
-import { BulkRequests, type ServiceRequestSpec } from '@orrery/contract';
+import { BulkRequests, type ServicePool, type ServiceRequestSpec } from '@orrery/contract';
 
 export type Parsed =
   | { readonly ok: true; readonly requests: ServiceRequestSpec[] }
@@ -6,10 +6,14 @@ export type Parsed =
 
 const HEAD = ['pool', 'from', 'match', 'functions', 'latency_us', 'throughput_bps'] as const;
 
-/** What the text area begins with. */
-export const EXAMPLE = `${HEAD.join(',')}
-pool,client-1,port.dst=80,firewall monitor,500,1000000
-pool,client-1,ip.dst=10.0.2.1 port.dst=443,monitor,300,2000000`;
+/** What the text area begins with: requests that the pool may take. */
+export function exampleOf({ id, definition: { hosts, nfs } }: Pick<ServicePool, 'id' | 'definition'>): string {
+  const [host = ''] = hosts;
+  const functions = nfs.map(({ nf }) => nf);
+  return `${HEAD.join(',')}
+${id},${host},port.dst=80,${functions.join(' ')},500,1000000
+${id},${host},ip.dst=10.0.2.1 port.dst=443,${functions.at(-1) ?? ''},300,2000000`;
+}
 
 /** Requests as JSON (a list, or an object with `requests`) or as CSV with a head line; lists are separated by spaces. */
 export function parseRequests(text: string): Parsed {

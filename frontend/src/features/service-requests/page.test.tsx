@@ -207,6 +207,8 @@ describe('Service requests', () => {
     lists.listServicePools = [POOL];
     const user = show();
     await user.click(await screen.findByRole('button', { name: 'In bulk' }));
+    const text = (await screen.findByRole('textbox', { name: 'Requests' })) as HTMLTextAreaElement;
+    expect(text.value).toContain('\npool,client-1,port.dst=80,firewall,500,1000000\n');
     await user.click(await screen.findByRole('button', { name: 'Try' }));
     expect(await screen.findByText('1 of 2 decided, 1 accepted')).toBeTruthy();
     await user.click(screen.getByRole('button', { name: 'Cancel: book nothing' }));

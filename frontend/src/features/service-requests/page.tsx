@@ -168,7 +168,7 @@ export function Component() {
         ))}
       </PageBody>
       <Suspense>
-        {open === 'bulk' && <BulkDialog onClose={close} />}
+        {open === 'bulk' && first && <BulkDialog pool={first} onClose={close} />}
         {open === 'pool' && <PoolDialog hosts={infrastructure.data?.hosts.map(({ id }) => id) ?? []} onClose={close} />}
         {open === 'request' && first && (
           <RequestDialog

@@ -13,7 +13,7 @@ const FIELDS = wordedFields(ServicePoolDefinition, {
   title: { title: 'Title' },
   hosts: { title: 'Hosts' },
   nfs: { title: 'NFs, in the order in which requests pass them' },
-  packet_bytes: { title: 'Mean packet length', unit: 'bytes' },
+  packet_bytes: { title: 'Mean packet length', unit: 'bytes', description: '' },
   deploys: { title: 'Deploys further instances on boards' },
 });
 

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import type { MeasuredRequest, RejectedInstance, ServicePool } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
@@ -77,14 +76,9 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
         </Reason>
       )}
       {request.operation_id !== null && (
-        <Button
-          component={Link}
-          to={`/operations?op=${encodeURIComponent(request.operation_id)}`}
-          variant="subtle"
-          size="compact-sm"
-        >
-          Open its operation
-        </Button>
+        <p>
+          <Link to={`/operations?op=${encodeURIComponent(request.operation_id)}`}>Open its operation</Link>
+        </p>
       )}
     </DetailPanel>
   );

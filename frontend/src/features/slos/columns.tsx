@@ -136,6 +136,7 @@ export function objectiveColumns({
     {
       id: 'carried',
       title: 'Carried',
+      hidden: true,
       hint: 'Of the packets offered to the chain, those that left it or that an NF refused. A throughput objective is met at 95 %, also if less is offered than it asks for',
       value: ({ carried }) => carried,
       cell: (slo) => <LastKnown word="">{carriedText(slo) ?? <span className="muted">–</span>}</LastKnown>,
@@ -144,6 +145,7 @@ export function objectiveColumns({
     {
       id: 'error',
       title: 'Against prediction',
+      hidden: true,
       hint: 'Measured more or less than predicted',
       number: true,
       value: ({ error }) => error,
@@ -152,6 +154,7 @@ export function objectiveColumns({
     {
       id: 'window',
       title: 'Window',
+      hidden: true,
       number: true,
       value: ({ packets }) => packets,
       cell: ({ window_s, packets }) => (

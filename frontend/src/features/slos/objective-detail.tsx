@@ -64,6 +64,7 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
               quantity={quantityOfUnit(slo.unit)}
               value={slo.measured}
               stale={slo.state === 'stale'}
+              inText
             />,
           ],
           ...(slo.kind === 'throughput' || slo.kind === 'loss' || slo.kind === 'availability'

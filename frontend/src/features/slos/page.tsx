@@ -22,6 +22,12 @@ import { OpenAlerts } from './open-alerts.js';
 
 const keyOf = (slo: SloStatus) => `${slo.chain_id}/${slo.slo_id}`;
 
+function violatedText(violated: number, all: number): string {
+  if (all === 1) return `The only objective is ${violated === 0 ? 'not ' : ''}violated`;
+  if (violated === 0) return `None of ${all} objectives is violated`;
+  return `${violated} of ${all} objectives ${violated === 1 ? 'is' : 'are'} violated`;
+}
+
 export function Component() {
   const { query, rows } = useSloRows();
   const chains = useChains();
@@ -70,9 +76,7 @@ export function Component() {
             'The objectives of running chains: target, prediction of the plan and measurement.'
           ) : (
             <LastKnown word=" Stale.">
-              {violated === 0
-                ? `None of ${rows.length} objectives is violated`
-                : `${violated} of ${rows.length} objectives ${violated === 1 ? 'is' : 'are'} violated`}
+              {violatedText(violated, rows.length)}
               {unknown > 0 ? `; ${unknown} ${unknown === 1 ? 'has' : 'have'} no current figures.` : '.'}
             </LastKnown>
           )

@@ -40,6 +40,15 @@ export interface PlotProps {
 /** Dashes distinguish series without colour. */
 const DASHES: (number[] | undefined)[] = [undefined, [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 6]];
 
+const [MINUTE_S, HOUR_S, DAY_S] = [60, 3600, 86_400];
+/** Between times of the axis: those of uPlot, and two minutes, without which a narrow plot of five minutes names no time. */
+const STEPS_S = [
+  ...[1, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE_S),
+  ...[1, 2, 3, 4, 6, 8, 12].map((count) => count * HOUR_S),
+  ...[1, 2, 3, 5, 10, 15, 30].map((count) => count * DAY_S),
+];
+
 /** Half of a time on the axis, less the padding behind the plot. */
 const CUT_PX = 18;
 
@@ -87,6 +96,7 @@ export function plotOptions(
         size: 24,
         gap: 6,
         space: 70,
+        incrs: STEPS_S,
         values: (plot: uPlot, splits: number[]) => splits.map((t) => (isCut(plot, t) ? '' : clockText(t * 1000))),
       },
       {

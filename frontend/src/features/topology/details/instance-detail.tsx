@@ -79,7 +79,7 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
               ] as const)
             : instance.driver === 'switch'
               ? []
-              : ([['Queue', <LiveRate key="queue" sampleKey={key('queue')} quantity="count" />]] as const)),
+              : ([['Queue', <LiveRate key="queue" sampleKey={key('queue')} quantity="count" inText />]] as const)),
           originFact(instance.origin),
         ]}
       />

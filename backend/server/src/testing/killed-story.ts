@@ -7,7 +7,7 @@ import { isOver, type OperationLog } from '../ports/operation-log.js';
 import { killAt } from './kill-point.js';
 
 interface MemoryTransaction {
-  hset(key: string, id: string, text: string): unknown;
+  hset(key: string, entries: ReadonlyMap<string, string>): unknown;
   hdel(key: string, ...ids: string[]): unknown;
   also(write: () => void): unknown;
 }
@@ -31,7 +31,9 @@ export class MemoryStore {
     const transact = async (fill: (transaction: Transaction) => void) => {
       const writes: (() => void)[] = [];
       const transaction: MemoryTransaction = {
-        hset: (key, id, text) => writes.push(() => this.hashOf(key).set(id, text)),
+        hset: (key, entries) => {
+          for (const [id, text] of entries) writes.push(() => this.hashOf(key).set(id, text));
+        },
         hdel: (key, ...ids) => writes.push(...ids.map((id) => () => void this.hashOf(key).delete(id))),
         also: (write) => writes.push(write),
       };

@@ -131,6 +131,20 @@ describe('state that is migrated to another instance', () => {
     expect(none).toMatchObject({ imported: [], events: [] });
   });
 
+  it('of a tunnel is copied as a whole, also before anything was received, and again if it has changed', async () => {
+    const { imported, copy } = bench('crypto-tunnel');
+    const sent = { outbound_spi: 7, inbound: [] };
+    await copy('before', sent);
+    await copy('after', sent);
+    expect(imported).toEqual([sent]);
+    const { imported: both, copy: again } = bench('crypto-tunnel');
+    const received = { outbound_spi: 7, inbound: [{ spi: 5, highest: 1, window: '02' }] };
+    const later = { outbound_spi: 7, inbound: [{ spi: 5, highest: 2, window: '06' }] };
+    await again('before', received);
+    await again('after', later);
+    expect(both).toEqual([received, later]);
+  });
+
   it('ends when it is cancelled, and the next copy is complete', async () => {
     const { imported, events, copy, cancelled } = bench('nat');
     await expect(cancelled({ flows: [[1, 2, 3]] }, 'export_state')).rejects.toThrow('took too long');

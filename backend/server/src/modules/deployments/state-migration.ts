@@ -13,7 +13,7 @@ const BUDGET_MS = 45_000;
 type Migration = Plan['migrations'][number];
 /**
  * As NFs export it: one table, in numbers or in binary rows, whose rows begin with the fields in `state.key` of the
- * descriptor; or figures by name.
+ * descriptor; figures by name; or, of an NF whose state has no key, both as one whole, such as the sessions of a tunnel.
  */
 type FlowState = Readonly<Record<string, unknown>>;
 
@@ -145,6 +145,10 @@ function tableOf(state: FlowState, columns: number | undefined): Table {
         identities: rows.map((row) => flowRowKey(widths, row, columns ?? widths.length)),
         only: (entries) => ({ ...state, [name]: formatFlowRows({ widths, rows: entries.map((i) => rows[i]!) }) }),
       };
+    }
+    if (Array.isArray(value) && columns === 0) {
+      const identities = Object.entries(state).map((figure) => JSON.stringify(figure));
+      return { identities, only: () => state };
     }
     if (Array.isArray(value))
       return {

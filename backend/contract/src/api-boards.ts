@@ -69,7 +69,7 @@ export const BOARD_ROUTES = defineRoutes({
     role: 'operator',
     params: bySlot,
     status: 204,
-    problems: [404],
+    problems: [404, 409],
     etag: true,
   },
   listReconfigurationPolicies: {

@@ -1,22 +1,34 @@
 import { z } from 'zod';
+import { SlotRef } from './boards.js';
 import { Id, Name, Origin, TimestampMs } from './common.js';
 import { NfRef } from './reconfiguration.js';
 
-/** The crypto instructions of a server, which one VNF at a time may use. */
-export const LentAccelerator = z.strictObject({ kind: z.literal('instructions'), server: Name });
+/**
+ * What one VNF at a time may use. `instructions`: those for cryptography that the processor of a server has, for VNFs of that
+ * server. `slot`: of a board, to which any VNF that it can run moves for the time.
+ */
+export const LentAccelerator = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('instructions'), server: Name }),
+  z.strictObject({ kind: z.literal('slot'), ...SlotRef.shape }),
+]);
 export type LentAccelerator = z.infer<typeof LentAccelerator>;
 
 /** Of one group. */
 export const MAX_ACCELERATORS = 32;
 
-/** Its name in turns and events. */
-export function acceleratorName({ server, kind }: LentAccelerator): string {
-  return `${server}/${kind}`;
+const SLOT_NAME = /^(.*)\/slot-(\d+)$/;
+
+/** Its name in turns and events: `server-1/instructions`, `board-1/slot-0`. */
+export function acceleratorName(accelerator: LentAccelerator): string {
+  if (accelerator.kind === 'slot') return `${accelerator.board}/slot-${accelerator.slot}`;
+  return `${accelerator.server}/instructions`;
 }
 
-/** The server whose VNFs may use the accelerator of this name. */
-export function serverOfAccelerator(name: string): string {
-  return name.slice(0, name.indexOf('/'));
+/** The accelerator of this name. */
+export function acceleratorNamed(name: string): LentAccelerator {
+  const [, board, slot] = SLOT_NAME.exec(name) ?? [];
+  if (board !== undefined) return { kind: 'slot', board, slot: Number(slot) };
+  return { kind: 'instructions', server: name.slice(0, name.indexOf('/')) };
 }
 
 /** Who gets an accelerator; all but `ssm` are baselines (SSM II.B). */
@@ -30,7 +42,7 @@ export type LendingUsage = z.infer<typeof LendingUsage>;
 const groupFields = {
   title: z.string().min(1).max(80).regex(/\S/, 'must not be blank'),
   enabled: z.boolean().default(true),
-  chains: z.array(Id).max(64).default([]).describe('all their NFs that can switch to an accelerator'),
+  chains: z.array(Id).max(64).default([]).describe('all their NFs that can use an accelerator of the group'),
   nfs: z.array(NfRef).max(64).default([]).describe('single NFs, besides those of `chains`'),
   accelerators: z.array(LentAccelerator).min(1).max(MAX_ACCELERATORS),
   strategy: LendingStrategy.default('ssm'),
@@ -65,21 +77,24 @@ export type LendingWhy = z.infer<typeof LendingWhy>;
 
 /**
  * An accelerator of a group now. `unknown`: whether its holder has it is being asked. `used`: its holder uses it without
- * a loan. `lacking`: the processor lacks what the VNFs on that server need, so none of them takes part.
+ * a loan. `away`: its server is. `broken`: the slot or its board does not work, or is in maintenance. `lacking`: the processor
+ * lacks what the VNFs on that server need, or the slot can run no VNF of the group.
  */
 export const LentNow = z.strictObject({
   accelerator: z.string().max(120).describe('its name'),
-  state: z.enum(['free', 'granting', 'held', 'releasing', 'unknown', 'used', 'away', 'lacking']),
+  state: z.enum(['free', 'granting', 'held', 'releasing', 'unknown', 'used', 'away', 'broken', 'lacking']),
   holder: Id.nullable(),
   held_s: z.number().min(0).nullable(),
+  origin: Origin.describe('of its server or board'),
 });
 export type LentNow = z.infer<typeof LentNow>;
 
 /** A VNF that takes part. */
 export const LendingMember = z.strictObject({
-  instance_id: Id,
+  instance_id: Id.describe('in software, also while it is in a slot that it was lent'),
   ...NfRef.shape,
-  server: Name,
+  server: Name.describe('of its board, while it is in a slot'),
+  slot: SlotRef.nullable().describe('in which it runs; null: in software'),
   origin: Origin,
   usage: z
     .number()
@@ -90,7 +105,8 @@ export const LendingMember = z.strictObject({
   cpu_limit: z.number().positive().nullable(),
   bps: z.number().min(0).nullable(),
   accelerated: z.boolean().nullable().describe('null: its element manager does not say'),
-  lacks: z.boolean().describe('the processor of its server lacks what it needs, so that it does not take part'),
+  lacks: z.boolean().describe('it can use no accelerator of the group, so that it does not take part'),
+  waits_for: z.string().max(300).nullable().describe('why it can be moved to no slot now, as a sentence'),
   accelerator: z.string().max(120).nullable().describe('lent to it'),
   time_s: z.number().min(0).describe('of those that qualify, the one with the least is first'),
   held_s: z.number().min(0),

@@ -98,8 +98,8 @@ export type NfMove = z.infer<typeof NfMove>;
 
 export const Reconfiguration = z.strictObject({
   id: Id,
-  policy_id: Id.nullable().describe('null: requested manually, or a fallback'),
-  cause: z.enum(['load-high', 'load-low', 'manual', 'fallback']),
+  policy_id: Id.nullable().describe('null: requested manually, by a lending group, or a fallback'),
+  cause: z.enum(['load-high', 'load-low', 'manual', 'fallback', 'lending']),
   trigger: z.string().describe('the measurement or request that started it'),
   state: z.enum(['running', 'completed', 'refused', 'rolled-back', 'failed']),
   slot: SlotRef.nullable(),

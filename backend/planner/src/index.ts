@@ -31,6 +31,7 @@ export { drainedRanges, type RangeMove, rangeMoves, scaledRanges } from './igrap
 export { CORE_BUDGET } from './igraph/sizing.js';
 // Accelerators lent in turn (SSM II.B).
 export { decideLending, type Handover, type WhyReleased } from './lending/decide.js';
+export { type Candidate as LendingCandidate, isEligible, type OfferedBoard } from './lending/eligible.js';
 export { jainIndex, switchOverhead } from './lending/figures.js';
 export {
   type Accelerator as Lendable,

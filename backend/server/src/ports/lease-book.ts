@@ -10,7 +10,7 @@ export const chainResource = (chainId: string): Resource => `chain/${chainId}`;
 export const boardResource = (board: string): Resource => `board/${board}`;
 export const slotResource = ({ board, slot }: SlotRef): Resource => `board/${board}/${slot}`;
 
-/** `name`: of an accelerator that is lent, e.g. `server-1/instructions`. */
+/** `name`: of an accelerator that is lent, e.g. `server-1/instructions` or `board-1/slot-0`. */
 export const acceleratorResource = (name: string): Resource => `accelerator/${name}`;
 
 /** Null if the resource is not a slot. */

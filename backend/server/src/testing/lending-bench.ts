@@ -1,12 +1,17 @@
 import {
+  acceleratorNamed,
   type ElementState,
   type EventDraft,
   LendingGroupRequest,
   type LendingTurn,
   type Observed,
   type Plan,
+  type SlotRef,
 } from '@orrery/contract';
 import { LeaseBookService } from '../modules/leases/lease-book.service.js';
+import { AcceleratorKinds } from '../modules/lending/accelerator-kinds.js';
+import { ByElementManager } from '../modules/lending/by-element-manager.js';
+import { ByMove } from '../modules/lending/by-move.js';
 import { LendingGroups } from '../modules/lending/groups.js';
 import { LendingLedgers } from '../modules/lending/ledger.js';
 import { LendingRights } from '../modules/lending/lenders.js';
@@ -14,17 +19,37 @@ import { LendingLoop } from '../modules/lending/lending-loop.js';
 import { LendingView } from '../modules/lending/lending-view.js';
 import { LendingMembers } from '../modules/lending/members.js';
 import { ControlLoops } from '../platform/control-loop/control-loops.js';
-import { Collections } from '../platform/durable-collection/collections.js';
+import { type Batch, Collections } from '../platform/durable-collection/collections.js';
 import { makeLog } from '../platform/log.js';
 import { unavailable } from '../platform/problem.js';
 import type { Store, Transaction } from '../platform/redis.js';
+import type { BoardView } from '../ports/board-view.js';
 import type { DeploymentView } from '../ports/deployment-view.js';
+import type { NfDescriptors } from '../ports/descriptor-catalogue.js';
 import type { ElementManagers } from '../ports/element-managers.js';
 import type { EventLog } from '../ports/event-log.js';
+import type { Exclusions } from '../ports/exclusions.js';
+import type { InfrastructureStore } from '../ports/infrastructure-store.js';
+import type { NfLoads } from '../ports/nf-loads.js';
 import { LostReply, type NodeFleet } from '../ports/node-fleet.js';
 import { FakeClock, settle } from './fake-clock.js';
+import { FakeMoves } from './fake-moves.js';
 
 export const TICK_MS = 500;
+/** With two slots. */
+const BOARD = {
+  id: 'board-1',
+  origin: 'twin',
+  server: 'server-1',
+  slots: 2,
+  resources: { lut: 1000 },
+  attached: 'server',
+};
+const TUNNEL = {
+  id: 'crypto-tunnel',
+  acceleration: {},
+  implementations: [{ kind: 'board', resources: { lut: 500 } }],
+};
 const log = makeLog('silent');
 
 /** What becomes of a call: done and answered, done without an answer, done later without one, neither, or refused. */
@@ -43,11 +68,17 @@ export class FakeVnf {
   hardware: number | null = 0.845;
   bps: number | null = null;
   cpu_limit: number | null = null;
+  /** Name of the slot in which it runs; null: on its server. */
+  slot: string | null = null;
 
   constructor(
     readonly id: string,
     readonly server: string,
   ) {}
+
+  get chain_id(): string {
+    return this.id.split('.')[0]!;
+  }
 
   get state(): ElementState {
     const cpu_share = this.accelerated ? this.hardware : this.software;
@@ -60,6 +91,9 @@ export class FakeVnf {
 export class FakeAgents implements ElementManagers {
   readonly vnfs = new Map<string, FakeVnf>();
   readonly away = new Set<string>();
+  readonly moves = new FakeMoves(this.vnfs);
+  /** Whether the board and its slots work. */
+  isBoardUp = true;
   readonly calls: string[] = [];
   /** Of the next calls, in order; `done` after those. */
   readonly outcomes: Outcome[] = [];
@@ -77,7 +111,7 @@ export class FakeAgents implements ElementManagers {
   }
 
   all(): ElementState[] {
-    const there = [...this.vnfs.values()].filter(({ server, runs }) => runs && !this.away.has(server));
+    const there = [...this.vnfs.values()].filter(({ server, runs, slot }) => runs && !slot && !this.away.has(server));
     return there.map(({ state }) => state);
   }
 
@@ -154,6 +188,7 @@ export class LendingBench {
   readonly leases: LeaseBookService;
   readonly rights: LendingRights;
   readonly loops: ControlLoops;
+  private readonly collections: Collections;
   private readonly clock = new FakeClock();
   private readonly loop: LendingLoop;
 
@@ -164,23 +199,38 @@ export class LendingBench {
     private readonly advance: (ms: number) => void,
   ) {
     const collections = new Collections(store, log);
+    this.collections = collections;
     const eventLog: EventLog = {
       append: (draft) => void this.events.push(draft),
       appendIn: (_: Transaction, draft) => void this.events.push(draft),
     };
     this.leases = new LeaseBookService(collections);
-    this.groups = new LendingGroups(collections, eventLog);
+    this.groups = new LendingGroups(collections, eventLog, this.leases);
     this.ledgers = new LendingLedgers(collections, this.leases, eventLog);
-    this.rights = new LendingRights(this.groups, this.ledgers, this.leases);
+    const boards = {
+      accelerators: () => [{ id: BOARD.id, state: agents.isBoardUp ? 'operating' : 'failed' }],
+      broken: () => (agents.isBoardUp ? [] : [0, 1].map((slot) => ({ board: BOARD.id, slot }))),
+    } as unknown as BoardView;
+    const exclusions: Exclusions = { servers: [], boards: [], lost_servers: [] };
+    const infrastructure = { current: { infrastructure: { boards: [BOARD] } } } as unknown as InfrastructureStore;
+    this.rights = new LendingRights(this.groups, this.ledgers, this.leases, boards, exclusions, infrastructure);
     const view = {} as DeploymentView;
-    Object.defineProperty(view, 'plan', { get: () => planOf(agents) });
+    for (const name of ['plan', 'comingPlan']) Object.defineProperty(view, name, { get: () => planOf(agents) });
+    const isThere = (node: string) => !agents.away.has(node);
     const fleet = {
       originOf: () => 'twin',
-      hasConnection: (node: string) => !agents.away.has(node),
+      isConnected: isThere,
+      hasConnection: isThere,
       hasPlace: () => true,
+      boardOf: () => null,
       observed: (node: string) => agents.observed(node),
     } as unknown as NodeFleet;
-    const members = new LendingMembers(agents, view, fleet);
+    const catalogue = { find: () => TUNNEL, all: () => [TUNNEL] } as unknown as NfDescriptors;
+    const kinds = new AcceleratorKinds(
+      new ByElementManager(agents, view, fleet),
+      new ByMove(agents.moves.port, view, fleet, infrastructure, boards, exclusions, this.leases),
+    );
+    const members = new LendingMembers(agents, view, fleet, catalogue, loadsOf(agents), this.ledgers, kinds);
     this.loops = new ControlLoops(log, this.clock);
     this.loop = new LendingLoop(this.loops, this.leases, this.groups, this.ledgers, members);
     this.view = new LendingView(this.groups, this.ledgers, members, this.loop);
@@ -198,6 +248,14 @@ export class LendingBench {
 
   stop(): Promise<void> {
     return this.loop.onApplicationShutdown();
+  }
+
+  get plan(): Plan {
+    return planOf(this.agents);
+  }
+
+  commit<T>(change: (batch: Batch) => T): Promise<T> {
+    return this.collections.commit(change);
   }
 
   async addGroup(changes: Partial<LendingGroupRequest> = {}): Promise<string> {
@@ -226,7 +284,12 @@ export class LendingBench {
   /** Ends when no run is in progress, and no call that ends. */
   async idle(): Promise<void> {
     do await settle();
-    while (this.loops.status('lending')!.atWork.length > 0 || this.underWay > this.agents.hanging);
+    while (this.loops.status('lending')!.atWork.length > 0 || this.underWay > this.endless);
+  }
+
+  /** What goes on until the test ends it. */
+  private get endless(): number {
+    return this.agents.hanging + this.agents.moves.underWay;
   }
 
   private get underWay(): number {
@@ -249,9 +312,18 @@ export class LendingBench {
 }
 
 function planOf({ vnfs }: FakeAgents): Plan {
-  const nodes = [...vnfs.values()].map(({ id, server }) => {
-    const [chain_id, node_id] = id.split('.');
-    return { kind: 'nf', id, chain_id, node_id, server };
+  const nodes = [...vnfs.values()].map(({ id, chain_id, server, slot }) => {
+    const node = { kind: 'nf', id, chain_id, node_id: id.split('.')[1], nf: 'crypto-tunnel', server, driver: 'engine' };
+    if (slot === null) return node;
+    const { board, slot: number } = acceleratorNamed(slot) as SlotRef;
+    const there = { board, slot: number, load: 'partial', policy: 'hold' };
+    return { ...node, id: `${chain_id}.${node.node_id}.${board}-${number}`, driver: 'board', board: there };
   });
-  return { graph: { nodes, edges: [] } } as unknown as Plan;
+  const ids = [...new Set(nodes.map(({ chain_id }) => chain_id))];
+  const chains = ids.map((chain_id) => ({ chain_id, definition: { nodes: [], edges: [] } }));
+  return { chains, graph: { nodes, edges: [] } } as unknown as Plan;
+}
+
+function loadsOf({ vnfs }: FakeAgents): NfLoads {
+  return { of: (nf) => [...vnfs.values()].find(({ chain_id }) => chain_id === nf.chain_id)?.bps ?? null };
 }

@@ -1,6 +1,8 @@
 import { Button, MultiSelect } from '@mantine/core';
 import {
   acceleratorName,
+  acceleratorNamed,
+  type Infrastructure,
   type LendingGroup,
   LendingGroupRequest,
   type LentAccelerator,
@@ -43,9 +45,12 @@ const USAGES = [
 
 const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> = {
   title: { title: 'Name', description: '' },
-  chains: { title: 'Chains', description: 'All their NFs that can switch to an accelerator take part.' },
+  chains: { title: 'Chains', description: 'All their NFs that can use one of the accelerators take part.' },
   nfs: { title: 'Single NFs', description: 'Besides those of the chains.' },
-  accelerators: { title: 'Accelerators', description: 'Each is lent to one VNF at a time.' },
+  accelerators: {
+    title: 'Accelerators',
+    description: 'Each is lent to one VNF at a time. A VNF moves to a slot and back, in seconds; its sessions stay up.',
+  },
   strategy: { title: 'Who gets it', description: '' },
   usage: { title: 'Usage', description: '' },
   max_bps: { title: 'Full rate', description: '' },
@@ -121,8 +126,7 @@ function NfsWidget(props: WidgetProps<FormField>) {
 function AcceleratorsWidget(props: WidgetProps<FormField>) {
   const { accelerators } = useContext(ChoicesContext);
   const value = ((props.value as readonly LentAccelerator[] | undefined) ?? []).map(acceleratorName);
-  const onChange = (keys: string[]) =>
-    props.onChange(keys.map((key) => ({ kind: 'instructions', server: key.slice(0, key.indexOf('/')) })));
+  const onChange = (keys: string[]) => props.onChange(keys.map(acceleratorNamed));
   return <Several field={props} options={accelerators} value={value} none="There is no server" onChange={onChange} />;
 }
 
@@ -200,6 +204,13 @@ export default function LendingForm({ group, onClose }: LendingFormProps) {
   );
 }
 
+function slotOptions({ id, title = id, origin, slots }: Infrastructure['boards'][number]): Option[] {
+  return Array.from({ length: slots }, (_, slot) => ({
+    value: acceleratorName({ kind: 'slot', board: id, slot }),
+    label: `Slot ${slot} of ${title}${origin === 'twin' ? ' (emulated)' : ''}`,
+  }));
+}
+
 function useChoices(): Choices {
   const { data: chains } = useChains();
   const { data: instances } = useNfInstances();
@@ -211,9 +222,12 @@ function useChoices(): Choices {
   return {
     chains: (chains ?? []).map(({ id, draft }) => ({ value: id, label: draft.title })),
     nfs: [...nfs.values()],
-    accelerators: (network?.servers ?? []).map(({ id }) => {
-      const value = acceleratorName({ kind: 'instructions', server: id });
-      return { value, label: `Crypto instructions of ${id}` };
-    }),
+    accelerators: [
+      ...(network?.servers ?? []).map(({ id }) => {
+        const value = acceleratorName({ kind: 'instructions', server: id });
+        return { value, label: `Crypto instructions of ${id}` };
+      }),
+      ...(network?.boards ?? []).flatMap(slotOptions),
+    ],
   };
 }

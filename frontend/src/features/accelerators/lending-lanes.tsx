@@ -1,5 +1,5 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
-import type { LendingTurn } from '@orrery/contract';
+import type { LendingTurn, LentNow } from '@orrery/contract';
 import { IconTable, IconTimeline } from '@tabler/icons-react';
 import { type PointerEvent, useRef, useState } from 'react';
 import { pointAt, useCrosshair } from '../../shared/charts/crosshair.js';
@@ -11,18 +11,17 @@ import { DataTable } from '../../shared/table/data-table.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { CrosshairLine } from './lane-readout.js';
 import classes from './lanes.module.css';
-import { endText, whyText } from './lending-words.js';
+import { endText, laneText, whyText } from './lending-words.js';
 
 interface LendingLanesProps {
-  /** Names, one lane each. */
-  readonly accelerators: readonly string[];
+  /** One lane each. */
+  readonly accelerators: readonly Pick<LentNow, 'accelerator' | 'origin'>[];
   readonly turns: readonly LendingTurn[];
   /** Instances in the order of the series of the chart above. */
   readonly charted: readonly string[];
   readonly range: TimeRange;
   /** Since when it is not known who holds what; null: it is known. */
   readonly lost_ms: number | null;
-  readonly emulated: boolean;
 }
 
 /** As in the chart above: its axis on the left, its padding on the right. */
@@ -30,7 +29,7 @@ const GUTTER_PX = 74;
 const RIGHT_PX = 8;
 
 /** Who held each accelerator when (SSM Figure 6); also available as a table. */
-export function LendingLanes({ accelerators, turns, charted, range, lost_ms, emulated }: LendingLanesProps) {
+export function LendingLanes({ accelerators, turns, charted, range, lost_ms }: LendingLanesProps) {
   const [table, setTable] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const known_ms = lost_ms ?? range.to_s * 1000;
@@ -70,12 +69,12 @@ export function LendingLanes({ accelerators, turns, charted, range, lost_ms, emu
           onPointerMove={point}
           onPointerLeave={() => pointAt(null, 'lanes')}
         >
-          {accelerators.map((name) => (
+          {accelerators.map(({ accelerator: name, origin }) => (
             <div key={name} className={classes.lane}>
-              <span className={classes.label} title={name}>
-                {name.slice(0, name.indexOf('/'))}
+              <span className={classes.label} title={origin === 'twin' ? `${name}, emulated` : name}>
+                {laneText(name)}
               </span>
-              <div className={classes.track} data-emulated={emulated || undefined}>
+              <div className={classes.track} data-emulated={origin === 'twin' || undefined}>
                 <span className={classes.phase} data-state="empty" style={{ left: 0, width: '100%' }} />
                 {shown
                   .filter(({ accelerator }) => accelerator === name)
@@ -93,7 +92,7 @@ export function LendingLanes({ accelerators, turns, charted, range, lost_ms, emu
           <CrosshairLine range={range} />
         </div>
       )}
-      {!table && <Readout accelerators={accelerators} turns={shown} />}
+      {!table && <Readout names={accelerators.map(({ accelerator }) => accelerator)} turns={shown} />}
     </figure>
   );
 }
@@ -127,7 +126,7 @@ function TurnBar({ turn, charted, range, known_ms }: TurnBarProps) {
 }
 
 /** Who held each accelerator at the time under the pointer. */
-function Readout({ accelerators, turns }: Pick<LendingLanesProps, 'accelerators' | 'turns'>) {
+function Readout({ names, turns }: Pick<LendingLanesProps, 'turns'> & { readonly names: readonly string[] }) {
   const t_s = useCrosshair();
   const t_ms = t_s === null ? null : t_s * 1000;
   const holderOf = (name: string) =>
@@ -137,7 +136,7 @@ function Readout({ accelerators, turns }: Pick<LendingLanesProps, 'accelerators'
     )?.instance_id ?? 'nobody';
   return (
     <p className={`${classes.readout} tabular`} aria-hidden>
-      {t_ms !== null && `${clockTextMs(t_ms)} · ${accelerators.map((it) => `${it}: ${holderOf(it)}`).join(' · ')}`}
+      {t_ms !== null && `${clockTextMs(t_ms)} · ${names.map((it) => `${it}: ${holderOf(it)}`).join(' · ')}`}
     </p>
   );
 }

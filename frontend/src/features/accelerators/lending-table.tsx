@@ -9,6 +9,7 @@ import { durationText } from '../../shared/format/time.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
+import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { notifyError } from '../../shared/ui/notify.js';
 import { EmptyState } from '../../shared/ui/states.js';
@@ -45,7 +46,7 @@ const columnsOf = (may: boolean): readonly Column<LendingGroup>[] => [
     cell: ({ accelerators_now }) =>
       accelerators_now.map((each) => (
         <div key={each.accelerator}>
-          <LastKnown>{lentText(each)}</LastKnown>
+          <LastKnown>{lentText(each)}</LastKnown> <EmulatedMark origin={each.origin} />
         </div>
       )),
   },
@@ -127,8 +128,8 @@ export function LendingTable({ groups, selectedId, onSelect, onEdit }: LendingTa
       onSelect={({ id }) => onSelect(id)}
       empty={
         <EmptyState icon={IconArrowsExchange} title="No accelerator is lent">
-          A lending group lets VNFs such as encrypted tunnels take turns at the crypto instructions of their servers, by
-          their load.
+          A lending group lets VNFs such as encrypted tunnels take turns at the crypto instructions of their servers and
+          at slots of boards, by their load.
         </EmptyState>
       }
     />

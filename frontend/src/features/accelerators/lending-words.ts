@@ -1,4 +1,11 @@
-import type { LendingGroup, LendingStrategy, LendingTurn, LendingWhy, LentNow } from '@orrery/contract';
+import {
+  acceleratorNamed,
+  type LendingGroup,
+  type LendingStrategy,
+  type LendingTurn,
+  type LendingWhy,
+  type LentNow,
+} from '@orrery/contract';
 import type { Status } from '../../shared/ui/status-badge.js';
 
 export const STRATEGIES: readonly { value: LendingStrategy; label: string; says: string }[] = [
@@ -29,12 +36,22 @@ const NOW: Record<LentNow['state'], string> = {
   unknown: 'not known, last with',
   used: 'used without a loan by',
   away: 'server away',
+  broken: 'does not work, or is in maintenance',
   lacking: 'its processor lacks what the VNFs there need',
 };
+const NO_VNF_FITS = 'no VNF of the group can run in it';
 
 /** `server-1/instructions: held by vpn.tunnel.0` */
 export function lentText({ accelerator, state, holder }: LentNow): string {
-  return `${accelerator}: ${NOW[state]}${holder === null ? '' : ` ${holder}`}`;
+  const isSlot = acceleratorNamed(accelerator).kind === 'slot';
+  const now = state === 'lacking' && isSlot ? NO_VNF_FITS : NOW[state];
+  return `${accelerator}: ${now}${holder === null ? '' : ` ${holder}`}`;
+}
+
+/** Of a lane: the server, or board and slot. */
+export function laneText(accelerator: string): string {
+  const named = acceleratorNamed(accelerator);
+  return named.kind === 'slot' ? `${named.board} slot ${named.slot}` : named.server;
 }
 
 const WHY: Record<LendingWhy, string> = {

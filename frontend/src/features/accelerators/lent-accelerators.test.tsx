@@ -17,7 +17,9 @@ let turns: LendingTurn[];
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
   call: vi.fn(async (name: string) =>
-    name === 'listEvents' ? { items: [], total: 0, begins_ms: null } : { servers: [{ id: 'server-1' }] },
+    name === 'listEvents'
+      ? { items: [], total: 0, begins_ms: null }
+      : { servers: [{ id: 'server-1' }], boards: [{ id: 'board-1', title: 'Board 1', origin: 'twin', slots: 2 }] },
   ),
   callFull: vi.fn(async (name: string) => {
     if (name === 'listLendingGroups' && groups instanceof Error) throw groups;
@@ -90,6 +92,34 @@ describe('lent accelerators', () => {
     expect(await screen.findByRole('figure', { name: 'Who held each accelerator' })).toBeTruthy();
   });
 
+  it('tell of slots which board and slot it is, that it is emulated, and why a VNF waits', async () => {
+    const slot = { accelerator: 'board-1/slot-0', origin: 'twin' as const, held_s: null, holder: null };
+    groups = [
+      lendingGroupWith({
+        accelerators: [{ kind: 'slot', board: 'board-1', slot: 0 }],
+        accelerators_now: [
+          { ...slot, state: 'held', holder: 'vpn.tunnel.0', held_s: 4 },
+          { ...slot, accelerator: 'board-2/slot-1', origin: 'live', state: 'lacking' },
+        ],
+        members: [
+          lendingMember('vpn.tunnel.0', { accelerated: true, slot: { board: 'board-1', slot: 0 } }),
+          lendingMember('web.tunnel.0', { waits_for: 'The scaling sc-1 is under way.' }),
+        ],
+      }),
+    ];
+    show(<LentAccelerators />);
+    const table = within(await screen.findByRole('table', { name: 'Lending groups' }));
+    expect(table.getByText('board-1/slot-0: held by vpn.tunnel.0')).toBeTruthy();
+    expect(table.getByText('board-2/slot-1: no VNF of the group can run in it')).toBeTruthy();
+    expect(table.getAllByText('emulated')).toHaveLength(1);
+    const members = within(screen.getByRole('table', { name: 'VNFs of the group' }));
+    expect(members.getByText('in board-1 slot 0')).toBeTruthy();
+    expect(members.getByText('Cannot be moved now: The scaling sc-1 is under way.')).toBeTruthy();
+    const lanes = within(await screen.findByRole('figure', { name: 'Who held each accelerator' }));
+    expect(lanes.getByText('board-1 slot 0').title).toBe('board-1/slot-0, emulated');
+    expect(lanes.getByText('board-2 slot 1').title).toBe('board-2/slot-1');
+  });
+
   it('are disabled by a switch, at the revision that is shown', async () => {
     groups = [lendingGroupWith()];
     const { user } = show(<LentAccelerators />);
@@ -138,7 +168,7 @@ it('tell of the present as stale while the browser is cut off, and of turns that
 describe('the lanes of holders', () => {
   const lanes = (lost_ms: number | null) => (
     <LendingLanes
-      accelerators={['server-1/instructions']}
+      accelerators={[{ accelerator: 'server-1/instructions', origin: 'twin' }]}
       turns={[
         lendingTurn({ id: 'lt-2', from_ms: 30_000, to_ms: null, instance_id: 'vpn.tunnel.1' }),
         lendingTurn({ id: 'lt-1', from_ms: 10_000, to_ms: 30_000 }),
@@ -146,7 +176,6 @@ describe('the lanes of holders', () => {
       charted={['vpn.tunnel.0', 'vpn.tunnel.1']}
       range={{ from_s: 20, to_s: 40 }}
       lost_ms={lost_ms}
-      emulated
     />
   );
 
@@ -191,6 +220,7 @@ describe('the form of a lending group', () => {
     await user.click(await screen.findByRole('option', { name: 'Branch offices' }));
     await user.click(screen.getByRole('combobox', { name: 'Accelerators' }));
     await user.click(await screen.findByRole('option', { name: 'Crypto instructions of server-1' }));
+    await user.click(await screen.findByRole('option', { name: 'Slot 1 of Board 1 (emulated)' }));
     const low = screen.getByRole('textbox', { name: 'Gives up below' });
     await user.clear(low);
     await user.type(low, '0.8');
@@ -206,7 +236,10 @@ describe('the form of a lending group', () => {
       body: {
         title: 'Offices',
         chains: ['ch-1'],
-        accelerators: [{ kind: 'instructions', server: 'server-1' }],
+        accelerators: [
+          { kind: 'instructions', server: 'server-1' },
+          { kind: 'slot', board: 'board-1', slot: 1 },
+        ],
         strategy: 'ssm',
         th_low: 0.5,
         max_bps: null,

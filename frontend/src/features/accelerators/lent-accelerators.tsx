@@ -82,8 +82,11 @@ function Turns({ group }: { readonly group: LendingGroup }) {
   const charted = group.members.slice(0, MOST_SERIES).map(({ instance_id }) => instance_id);
   const left = group.members.length - charted.length;
   const emulated = group.members.some(({ origin }) => origin === 'twin');
-  const series = (metric: 'cpu' | 'bps') =>
-    charted.map((id) => ({ key: sampleKey('instance', id, metric), label: id }));
+  const lendsSlots = group.accelerators.some(({ kind }) => kind === 'slot');
+  // In a slot runs another instance of the NF.
+  const keyOf = (id: string, metric: 'cpu' | 'bps') =>
+    lendsSlots ? sampleKey('nf', id.slice(0, id.lastIndexOf('.')), metric) : sampleKey('instance', id, metric);
+  const series = (metric: 'cpu' | 'bps') => charted.map((id) => ({ key: keyOf(id, metric), label: id }));
   return (
     <Panel
       title={`Turns of ${group.title}`}
@@ -102,7 +105,7 @@ function Turns({ group }: { readonly group: LendingGroup }) {
       {charted.length === 0 ? (
         <EmptyState title="No VNF of this group runs">
           {group.enabled
-            ? 'NFs that can switch between software and an accelerator take part as soon as their chain is deployed.'
+            ? 'NFs that can use one of its accelerators take part as soon as their chain is deployed.'
             : 'The group is disabled, and none of its NFs runs.'}
         </EmptyState>
       ) : (
@@ -123,12 +126,11 @@ function Turns({ group }: { readonly group: LendingGroup }) {
       )}
       <QueryBoundary query={turns}>
         <LendingLanes
-          accelerators={group.accelerators_now.map(({ accelerator }) => accelerator)}
+          accelerators={group.accelerators_now}
           turns={turns.data ?? []}
           charted={charted}
           range={range}
           lost_ms={lost_ms}
-          emulated={emulated}
         />
       </QueryBoundary>
       {group.turns_dropped > 0 && (

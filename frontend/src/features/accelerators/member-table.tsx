@@ -5,11 +5,13 @@ import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
+import classes from './accelerators.module.css';
 
 type Member = LendingGroup['members'][number];
 
-function modeText({ accelerated, lacks }: Member): string {
+function modeText({ accelerated, lacks, slot }: Member): string {
   if (lacks) return 'in software: its processor lacks what it needs';
+  if (slot) return `in ${slot.board} slot ${slot.slot}`;
   return accelerated === null ? 'not known' : accelerated ? 'accelerated' : 'in software';
 }
 
@@ -28,7 +30,12 @@ const COLUMNS: readonly Column<Member>[] = [
     id: 'mode',
     title: 'Runs',
     value: modeText,
-    cell: (member) => <LastKnown>{modeText(member)}</LastKnown>,
+    cell: (member) => (
+      <>
+        <LastKnown>{modeText(member)}</LastKnown>
+        {member.waits_for !== null && <span className={classes.small}>Cannot be moved now: {member.waits_for}</span>}
+      </>
+    ),
   },
   {
     id: 'usage',

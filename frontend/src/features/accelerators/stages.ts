@@ -59,6 +59,7 @@ const CAUSES: Record<Reconfiguration['cause'], string> = {
   'load-low': 'load below its threshold',
   manual: 'requested by hand',
   fallback: 'fall-back: the board cannot serve',
+  lending: 'its slot is lent in turn',
 };
 export function causeText(cause: Reconfiguration['cause']): string {
   return CAUSES[cause];

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { SlotRef, SlotReservation } from '@orrery/contract';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
-import { notFound, ProblemError } from '../../platform/problem.js';
+import { conflict, notFound, ProblemError } from '../../platform/problem.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { LEASES, type Lease, type LeaseBook, slotOfResource, slotResource } from '../../ports/lease-book.js';
 
@@ -13,7 +13,7 @@ export function slotKey({ board, slot }: SlotRef): string {
   return `${board}/${slot}`;
 }
 
-/** Slots reserved by operators: leases with the claim `reserve`. */
+/** Slots reserved by operators, and by lending groups for themselves: leases with the claim `reserve`. */
 @Injectable()
 export class Reservations {
   constructor(
@@ -42,6 +42,7 @@ export class Reservations {
   async reserve({ board, slot }: SlotRef, given: Precondition, by: string, reason: string): Promise<SlotReservation> {
     const resources = [slotResource({ board, slot })];
     await this.collections.commit((batch) => {
+      this.requireOperators({ board, slot });
       const before = this.find({ board, slot });
       if (before) requireRead(given, `reservation of ${board} slot ${slot}`, before.since_ms);
       if (given) requireSame(this.get({ board, slot }), given);
@@ -63,6 +64,7 @@ export class Reservations {
   release({ board, slot }: SlotRef, ifMatch: string | null, by: string): Promise<void> {
     return this.collections.commit((batch) => {
       requireSame(this.get({ board, slot }), ifMatch);
+      this.requireOperators({ board, slot });
       this.leases.releaseIn(batch, 'reserve', OPERATORS, [slotResource({ board, slot })]);
       batch.also((transaction) =>
         this.events.appendIn(transaction, {
@@ -74,6 +76,15 @@ export class Reservations {
         }),
       );
     });
+  }
+
+  /** Throws 409 if a lending group has reserved it. */
+  private requireOperators(slot: SlotRef): void {
+    const lease = this.leases.find('reserve', slotResource(slot));
+    if (lease && lease.holder !== OPERATORS)
+      throw conflict(
+        `The ${lease.purpose} has reserved ${slot.board} slot ${slot.slot}; take it out of the group, or disable that.`,
+      );
   }
 
   onChange(listener: () => void): void {

@@ -23,6 +23,7 @@ import { CHAINS, type ChainStore, type Publication } from '../../ports/chain-sto
 import type { Deployer, PlanChange } from '../../ports/deployer.js';
 import { FABRIC, type FabricDriver } from '../../ports/fabric-driver.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { LENDERS, type Lenders } from '../../ports/lenders.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
@@ -64,6 +65,7 @@ export class DeploymentsService implements Deployer {
     @Inject(FABRIC) private readonly fabric: FabricDriver,
     @Inject(OPERATIONS) private readonly operations: OperationLog,
     @Inject(OperationControl) private readonly control: OperationControl,
+    @Inject(LENDERS) private readonly lenders: Lenders,
   ) {}
 
   /** Plans a change and accepts it as one operation of the kind. Throws like `deploy`. */
@@ -253,6 +255,7 @@ export class DeploymentsService implements Deployer {
       // Again here: infrastructure and catalogue may have changed since the plan was accepted.
       this.requireResources(plan);
       this.requireDescriptors(plan);
+      this.requireLent(plan);
       putIn(batch);
     };
     const superseded = this.superseded(operation, now);
@@ -301,6 +304,7 @@ export class DeploymentsService implements Deployer {
     if (!plan.feasible) throw invalid(planErrors(plan, pointer), planRefusal(plan));
     this.requireDescriptors(plan);
     this.requireResources(plan);
+    this.requireLent(plan);
     if (!this.twin.enabled && driversIn(plan).length > 0)
       throw conflict('The twin is off (ORRERY_TWIN=off): the drivers of its switches can be planned but not changed.');
     const { servers } = this.infrastructure.current.infrastructure;
@@ -323,6 +327,12 @@ export class DeploymentsService implements Deployer {
     const sources = fabric.rules.flatMap(({ from_hosts }) => from_hosts);
     const host = sources.find((source) => !hosts.some(({ id }) => id === source));
     if (host !== undefined) throw conflict(`The infrastructure has no host "${host}" any more; plan again.`);
+  }
+
+  /** The plan leaves to lending groups what they lend. */
+  private requireLent(plan: Plan): void {
+    const why = this.lenders.refusalOf(this.state.comingPlan, plan);
+    if (why !== null) throw conflict(why);
   }
 
   /** The NFs of the plan are described as they were when it was made. */

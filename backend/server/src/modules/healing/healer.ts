@@ -8,6 +8,7 @@ import { ProblemError } from '../../platform/problem.js';
 import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { LENDERS, type Lenders } from '../../ports/lenders.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { isOver } from '../../ports/operation-log.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
@@ -48,6 +49,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(DEPLOYER) private readonly deployer: Deployer,
     @Inject(Redeployment) private readonly redeployment: Redeployment,
+    @Inject(LENDERS) private readonly lenders: Lenders,
   ) {
     this.loop = loops.add({
       id: 'healing',
@@ -177,7 +179,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
           maintenance: now?.maintenance ?? null,
           lost,
           operation_id: null,
-          left: [...(now?.left ?? []), ...leftBy(instances)],
+          left: [...(now?.left ?? []), ...leftBy(instances.filter((instance) => !this.lenders.isLent(instance)))],
           return_refused: null,
         }));
         draft.tell({

@@ -13,6 +13,7 @@ import { conflict, notFound, ProblemError } from '../../platform/problem.js';
 import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { LENDERS, type Lenders } from '../../ports/lenders.js';
 import { isOver } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { instancesOn, leftBy, movesOf, returnTo, toDrain, uses, warningsOf } from './moves.js';
@@ -29,6 +30,7 @@ export class MaintenanceService {
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(PLANS) private readonly plans: PlanStore,
     @Inject(DEPLOYER) private readonly deployer: Deployer,
+    @Inject(LENDERS) private readonly lenders: Lenders,
   ) {}
 
   /** Throws 404, and 409 where the part cannot be drained. */
@@ -53,7 +55,7 @@ export class MaintenanceService {
     if (dry_run) return { ...seen, part: null };
     const operation_id = plan ? newId('op') : null;
     const maintenance = { reason, by, since_ms: Date.now(), force };
-    const left = leftBy(instancesOn(base, infrastructure, part));
+    const left = leftBy(instancesOn(base, infrastructure, part).filter((it) => !this.lenders.isLent(it)));
     const before = this.records.find(id);
     await this.records.commit((draft) => {
       draft.change(id, (now) => ({

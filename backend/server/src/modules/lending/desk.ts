@@ -1,3 +1,4 @@
+import { acceleratorNamed } from '@orrery/contract';
 import type { Holding, Ledger, StoredLoan } from './ledger.js';
 import { Since } from './since.js';
 
@@ -8,7 +9,10 @@ interface Failures {
   readonly count: number;
   /** Monotonic clock. */
   readonly untilMs: number;
+  readonly why: string;
 }
+
+type Named = Pick<Holding, 'accelerator' | 'vnf'>;
 
 /** What this server knows of a group besides its stored ledger, and what it has under way. Lost with the server. */
 export class Desk {
@@ -29,7 +33,7 @@ export class Desk {
   /** By accelerator; what was never lent, by VNF. One of each at a time. */
   private readonly work = new Map<string, Promise<void>>();
   private readonly closing = new AbortController();
-  /** By VNF: failed calls in a row. */
+  /** By what a call is of (`callOf`): failed ones in a row. */
   private readonly failures = new Map<string, Failures>();
 
   constructor(public ledger: Ledger) {}
@@ -69,20 +73,26 @@ export class Desk {
     await Promise.all(this.work.values());
   }
 
-  failed(vnf: string, nowMs: number): void {
-    const count = (this.failures.get(vnf)?.count ?? 0) + 1;
-    this.failures.set(vnf, {
+  failed(call: string, nowMs: number, why: string): void {
+    const count = (this.failures.get(call)?.count ?? 0) + 1;
+    this.failures.set(call, {
       count,
       untilMs: nowMs + Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** Math.min(count - 1, 10)),
+      why,
     });
   }
 
-  succeeded(vnf: string): void {
-    this.failures.delete(vnf);
+  succeeded(call: string): void {
+    this.failures.delete(call);
   }
 
-  mayCall(vnf: string, nowMs: number): boolean {
-    return (this.failures.get(vnf)?.untilMs ?? nowMs) <= nowMs;
+  mayCall(call: string, nowMs: number): boolean {
+    return (this.failures.get(call)?.untilMs ?? nowMs) <= nowMs;
+  }
+
+  /** Why the last call failed; null: it did not. */
+  whyFailed(call: string): string | null {
+    return this.failures.get(call)?.why ?? null;
   }
 
   /** Forgets all but these members, and who has or may have something. */
@@ -94,11 +104,17 @@ export class Desk {
     this.stopped.keepOnly(new Set(names));
     this.away.keepOnly(new Set(loans.map(({ accelerator }) => accelerator)));
     const vnfs = new Set([...members, ...holdings.map(({ vnf }) => vnf)]);
-    for (const id of this.failures.keys()) if (!vnfs.has(id)) this.failures.delete(id);
+    for (const call of this.failures.keys())
+      if (!vnfs.has(call.slice(call.indexOf(' ') + 1))) this.failures.delete(call);
   }
 }
 
 /** Of an accelerator with one VNF. */
-export function nameOf({ accelerator, vnf }: Holding): string {
+export function nameOf({ accelerator, vnf }: Named): string {
   return `${accelerator} ${vnf}`;
+}
+
+/** What fails together: calls of one element manager; moves of a VNF to one slot, as another one may take it. */
+export function callOf(holding: Named): string {
+  return acceleratorNamed(holding.accelerator).kind === 'slot' ? nameOf(holding) : holding.vnf;
 }

@@ -1,8 +1,8 @@
-import type { EventDraft, LendingTurn, LendingWhy } from '@orrery/contract';
+import { acceleratorName, type EventDraft, type LendingTurn, type LendingWhy } from '@orrery/contract';
 import { granted, released } from '@orrery/planner';
 import type { Decision } from '../../platform/control-loop/definition.js';
 import { newId } from '../../platform/ids.js';
-import type { Desk } from './desk.js';
+import { callOf, type Desk } from './desk.js';
 import {
   type Holding,
   type Ledger,
@@ -11,13 +11,12 @@ import {
   type StoredLoan,
   stateOf,
 } from './ledger.js';
-import type { LendingMembers } from './members.js';
+import type { LendingMembers, Member } from './members.js';
 
 /** A release that took longer is no longer followed by what was decided before it: it is decided anew. */
 const PROMPT_MS = 500;
 
-interface Grant {
-  readonly vnf: string;
+interface Grant extends Pick<Holding, 'vnf' | 'nf' | 'home'> {
   readonly why: LendingWhy;
 }
 
@@ -56,11 +55,12 @@ export class Exchange {
   }
 
   /** A loan of which it is not known what became of the last call, and whose element manager answers. */
-  async settle({ accelerator, vnf, state }: StoredLoan): Promise<void> {
+  async settle(loan: StoredLoan): Promise<void> {
+    const { accelerator, state } = loan;
     if (state === 'releasing') await this.giveUp(accelerator, null);
-    else if (this.members.stateOf(vnf)?.accelerated) await this.confirm(accelerator);
+    else if (this.members.by(accelerator).has(loan)) await this.confirm(accelerator);
     // It may still be on its way to accelerate.
-    else if (await this.called(accelerator, vnf, false)) await this.drop(accelerator);
+    else if (await this.called(loan, false)) await this.drop(accelerator);
   }
 
   /** The holder runs no more, or cannot be reached and is not waited for: then it is asked as soon as it can be. */
@@ -73,9 +73,8 @@ export class Exchange {
 
   /** One that was not waited for can be reached again. */
   async takeBack(holding: Holding): Promise<void> {
-    const { accelerator, vnf } = holding;
-    if (!(await this.called(accelerator, vnf, false))) return;
-    this.desk.succeeded(vnf);
+    if (!(await this.called(holding, false))) return;
+    this.desk.succeeded(callOf(holding));
     await this.settleOwed(holding);
   }
 
@@ -85,23 +84,25 @@ export class Exchange {
     return this.write({ ledger: { ...ledger, owed: ledger.owed.filter((each) => each.accelerator !== accelerator) } });
   }
 
-  /** What uses an accelerator that nobody lent it. */
-  async turnBack(vnf: string): Promise<void> {
-    if (await this.called(vnf, vnf, false)) this.desk.succeeded(vnf);
-    this.desk.contradicted.forget(vnf);
+  /** What uses the instructions of its server, which nobody lent it. */
+  async turnBack({ id, nf, server }: Member): Promise<void> {
+    const holding = { accelerator: acceleratorName({ kind: 'instructions', server }), vnf: id, nf, home: null };
+    if (await this.called(holding, false)) this.desk.succeeded(id);
+    this.desk.contradicted.forget(id);
   }
 
   private async giveUp(accelerator: string, to: Grant | null): Promise<void> {
     const beganMs = performance.now();
-    const { vnf, why } = this.desk.loanOf(accelerator)!;
+    const asked = this.desk.loanOf(accelerator)!;
+    const { vnf, why } = asked;
     const isAsked = !UNASKED.includes(why);
     const isAwaited = to !== null || why === 'slice-over';
     if (isAwaited && !this.desk.handingOver.has(accelerator)) this.desk.handingOver.set(accelerator, beganMs);
-    const isDone = !isAsked || (await this.called(accelerator, vnf, false));
+    const isDone = !isAsked || (await this.called(asked, false));
     const tookMs = performance.now() - beganMs;
     if (!isDone) return;
     if (!isAsked) this.desk.handingOver.delete(accelerator);
-    this.desk.succeeded(vnf);
+    this.desk.succeeded(callOf(asked));
     const loan = this.desk.loanOf(accelerator)!;
     const rest = without(this.desk.ledger, accelerator);
     const next = to && tookMs <= PROMPT_MS && this.isStillNext(accelerator, to.vnf) ? to : null;
@@ -117,17 +118,19 @@ export class Exchange {
   }
 
   private async give(accelerator: string): Promise<void> {
-    const { vnf } = this.desk.loanOf(accelerator)!;
-    if (await this.called(accelerator, vnf, true)) await this.confirm(accelerator);
+    const loan = this.desk.loanOf(accelerator)!;
+    const kind = this.members.by(accelerator);
+    if (await this.called(loan, true)) await this.confirm(accelerator);
+    else if (kind.isCertain && kind.has(loan) === false) await this.drop(accelerator);
   }
 
   private async confirm(accelerator: string): Promise<void> {
     const loan = this.desk.loanOf(accelerator)!;
-    this.desk.succeeded(loan.vnf);
+    this.desk.succeeded(callOf(loan));
     const beganMs = this.desk.handingOver.get(accelerator);
     this.desk.handingOver.delete(accelerator);
     const switch_ms = beganMs === undefined ? null : performance.now() - beganMs;
-    const nf = this.members.nfOf(loan.vnf);
+    const nf = loan.nf ?? this.members.nfOf(loan.vnf);
     const turn: LendingTurn | null = nf && {
       id: newId('lt'),
       group_id: this.groupId,
@@ -147,17 +150,19 @@ export class Exchange {
     });
   }
 
-  /** Whether the element manager did as asked. If not, what it does is not known. */
-  private async called(accelerator: string, vnf: string, accelerated: boolean): Promise<boolean> {
+  /** Whether it was done as asked. If not, what is done is not known, unless what is said of the accelerator is certain. */
+  private async called(holding: Holding, accelerated: boolean): Promise<boolean> {
     const { signal } = this.desk;
+    const { accelerator, vnf } = holding;
     try {
-      await this.members.switchTo(vnf, accelerated, signal);
+      await this.members.by(accelerator).switchTo(holding, accelerated, signal);
       return true;
     } catch (error) {
       signal.throwIfAborted();
-      this.desk.failed(vnf, performance.now());
+      const why = (error as Error).message;
+      this.desk.failed(callOf(holding), performance.now(), why);
       const what = accelerated ? 'Could not grant' : 'Could not release';
-      this.tell({ subject: this.groupId, what, why: (error as Error).message, inputs: { accelerator, vnf } });
+      this.tell({ subject: this.groupId, what, why, inputs: { accelerator, vnf } });
       return false;
     }
   }
@@ -206,13 +211,13 @@ const WORDS: Record<LendingWhy, string> = {
   disabled: 'it is no longer lent',
 };
 
-function withGrant(ledger: Ledger, accelerator: string, { vnf, why }: Grant): Ledger {
+function withGrant(ledger: Ledger, accelerator: string, grant: Grant): Ledger {
   const { accounts, turns } = granted(
     stateOf(ledger, () => true),
     accelerator,
-    vnf,
+    grant.vnf,
   );
-  const loan: StoredLoan = { accelerator, vnf, held_ms: 0, state: 'granting', why, turn: null };
+  const loan: StoredLoan = { accelerator, ...grant, held_ms: 0, state: 'granting', turn: null };
   return { ...ledger, accounts: { ...accounts }, turns, loans: [...ledger.loans, loan] };
 }
 
@@ -224,6 +229,6 @@ function without(ledger: Ledger, accelerator: string): Ledger {
   );
   const isLeft = ({ accelerator: name }: StoredLoan) => loans.some((it) => it.accelerator === name);
   const unreached = ledger.loans.filter((loan) => !isLeft(loan) && loan.why === 'away');
-  const owed = [...ledger.owed, ...unreached.map(({ vnf }) => ({ accelerator, vnf }))];
+  const owed = [...ledger.owed, ...unreached.map(({ vnf, nf, home }) => ({ accelerator, vnf, nf, home }))];
   return { ...ledger, loans: ledger.loans.filter(isLeft), owed };
 }

@@ -6,6 +6,7 @@ import {
   Id,
   LendingGroupRequest,
   type NfRef,
+  type SlotRef,
 } from '@orrery/contract';
 import { z } from 'zod';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
@@ -15,6 +16,7 @@ import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { invalid } from '../../platform/problem.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
+import { LEASES, type LeaseBook, slotResource } from '../../ports/lease-book.js';
 
 const StoredGroup = LendingGroupRequest.safeExtend({ id: Id }).readonly();
 export type StoredGroup = z.infer<typeof StoredGroup>;
@@ -29,6 +31,7 @@ export class LendingGroups implements OnModuleInit {
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(LEASES) private readonly leases: LeaseBook,
   ) {
     this.groups = collections.open<StoredGroup>({
       key: KEYS.lendingGroups,
@@ -77,6 +80,7 @@ export class LendingGroups implements OnModuleInit {
     return this.collections.commit((batch) => {
       const group = this.groups.get(id);
       batch.remove(this.groups, id, ifMatch);
+      this.leases.releaseIn(batch, 'reserve', id);
       batch.also((transaction) => this.events.appendIn(transaction, told(group, by, 'removed')));
     });
   }
@@ -96,11 +100,37 @@ export class LendingGroups implements OnModuleInit {
     ifMatch: string | null = null,
   ): StoredGroup {
     const errors = this.all().flatMap((other) => (other.id === group.id ? [] : sharedWith(group, other)));
+    if (errors.length === 0) errors.push(...this.reservedBesides(group));
     if (errors.length > 0) throw invalid(errors);
     batch.put(this.groups, group, ifMatch);
+    this.reserveSlots(batch, group, by);
     batch.also((transaction) => this.events.appendIn(transaction, told(group, by, what)));
     return group;
   }
+
+  /** Slots that somebody else has reserved. */
+  private reservedBesides(group: StoredGroup): FieldError[] {
+    return group.accelerators.flatMap((it, n): FieldError[] => {
+      if (!group.enabled || it.kind !== 'slot') return [];
+      const lease = this.leases.find('reserve', slotResource(it));
+      if (!lease || lease.holder === group.id) return [];
+      return [{ pointer: `/accelerators/${n}`, detail: `is reserved by ${lease.by}`, code: 'reserved' }];
+    });
+  }
+
+  /** Plans that do not name a slot leave it to the group; what is lent is told by leases of its own. */
+  private reserveSlots(batch: Batch, group: StoredGroup, by: string): void {
+    const resources = slotsOf(group).map(slotResource);
+    this.leases.releaseIn(batch, 'reserve', group.id);
+    if (resources.length === 0) return;
+    const purpose = `lending group "${group.title}"`;
+    this.leases.acquireIn(batch, { claim: 'reserve', holder: group.id, purpose, by, resources });
+  }
+}
+
+/** Slots that it lends while it is enabled. */
+function slotsOf({ accelerators, enabled }: StoredGroup): SlotRef[] {
+  return accelerators.flatMap((it) => (enabled && it.kind === 'slot' ? { board: it.board, slot: it.slot } : []));
 }
 
 /** Whether it is one of the group's. */

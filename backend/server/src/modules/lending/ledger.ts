@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type EventDraft, Id, LendingTurn, LendingWhy, MAX_ACCELERATORS } from '@orrery/contract';
+import { type EventDraft, Id, LendingTurn, LendingWhy, MAX_ACCELERATORS, Name, NfRef } from '@orrery/contract';
 import type { LendingState, Loan } from '@orrery/planner';
 import { z } from 'zod';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
@@ -11,13 +11,21 @@ import { MAX_GROUPS } from './groups.js';
 
 const Milliseconds = z.number().min(0);
 
+/** What a VNF ran as in software, where, and as which instance. */
+const Home = z.strictObject({ on: z.enum(['software', 'container']), server: Name, instance: Id });
+
 /**
- * `granting` and `releasing` are stored before the element manager is called, so that who may have an accelerator is known
- * whatever becomes of the call.
+ * `granting` and `releasing` are stored before the element manager is called, or a move is asked for, so that who may have an
+ * accelerator is known whatever becomes of that.
  */
 const StoredLoan = z.strictObject({
   accelerator: z.string(),
+  /** The instance in software; in a slot it is another one, of the same NF. */
   vnf: Id,
+  /** Null: of an earlier server, which lent no slots. */
+  nf: NfRef.nullable(),
+  /** Null: it does not move for it. */
+  home: Home.nullable(),
   held_ms: Milliseconds,
   state: z.enum(['granting', 'held', 'releasing']),
   /** Why it is granted or, with `releasing`, released. */
@@ -28,8 +36,9 @@ const StoredLoan = z.strictObject({
 export type StoredLoan = z.infer<typeof StoredLoan>;
 
 /** Who has, or may have, which accelerator. */
-const Holding = StoredLoan.pick({ accelerator: true, vnf: true });
+const Holding = StoredLoan.pick({ accelerator: true, vnf: true, nf: true, home: true });
 export type Holding = z.infer<typeof Holding>;
+export type Home = z.infer<typeof Home>;
 
 const Ledger = z.strictObject({
   group_id: Id,
@@ -106,7 +115,7 @@ export class LendingLedgers implements OnModuleInit {
       key: KEYS.lendingLedgers,
       noun: 'ledger of a lending group',
       schema: Ledger,
-      version: 3,
+      version: 4,
       migrate: ofEarlier,
       idOf: ({ group_id }) => group_id,
       bound: { most: MAX_LEDGERS, policy: 'refuse' },
@@ -149,6 +158,17 @@ export class LendingLedgers implements OnModuleInit {
   owedBy(accelerator: string): string | null {
     const owed = this.ledgers.all().flatMap((ledger) => ledger.owed);
     return owed.find((each) => each.accelerator === accelerator)?.vnf ?? null;
+  }
+
+  /** Who has or may have something of any group. */
+  holders(): string[] {
+    return this.ledgers.all().flatMap(({ loans, owed }) => [...loans, ...owed].map(({ vnf }) => vnf));
+  }
+
+  /** Of whichever group. */
+  loanOf(accelerator: string): StoredLoan | null {
+    const loans = this.ledgers.all().flatMap((ledger) => ledger.loans);
+    return loans.find((each) => each.accelerator === accelerator) ?? null;
   }
 
   /** As stored, also after a transaction without a reply. */
@@ -203,10 +223,22 @@ export class LendingLedgers implements OnModuleInit {
   }
 }
 
-/** Version 1 named who was next, without the reason, and counted no dropped turns. Up to version 2 nothing was owed. */
+/**
+ * Version 1 named who was next, without the reason, and counted no dropped turns. Up to version 2 nothing was owed, up to 3 no
+ * slot was lent.
+ */
 function ofEarlier(stored: unknown): unknown {
-  const { loans, ...ledger } = stored as { loans: Record<string, unknown>[] };
-  return { dropped: 0, owed: [], ...ledger, loans: loans.map(({ next: _next, ...loan }) => withoutFound(loan)) };
+  const { loans, owed = [], ...ledger } = stored as Record<'loans' | 'owed', object[]>;
+  const unmoved = { nf: null, home: null };
+  return {
+    dropped: 0,
+    ...ledger,
+    owed: owed.map((holding) => ({ ...unmoved, ...holding })),
+    loans: (loans as Record<string, unknown>[]).map(({ next: _next, ...loan }) => ({
+      ...unmoved,
+      ...(withoutFound(loan) as object),
+    })),
+  };
 }
 
 /** Loans and turns of version 1 may be of VNFs that were found accelerated. */

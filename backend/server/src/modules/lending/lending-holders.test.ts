@@ -108,7 +108,7 @@ describe('holders', () => {
       await bench.pass(0.5);
       expect(agents.accelerated).toEqual([ONE]);
       expect(bench.view.describe(bench.groups.get(lent)).accelerators_now).toEqual([
-        { accelerator: 'server-1/instructions', state: 'unknown', holder: ONE, held_s: null },
+        { accelerator: 'server-1/instructions', state: 'unknown', holder: ONE, held_s: null, origin: 'twin' },
       ]);
       await bench.pass(3);
       expect(agents.accelerated).toEqual([other.id]);

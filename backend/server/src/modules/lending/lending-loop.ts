@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { acceleratorName, type LendingWhy, serverOfAccelerator } from '@orrery/contract';
+import { acceleratorName, acceleratorNamed, type LendingWhy } from '@orrery/contract';
 import {
   decideLending,
   elapse,
@@ -12,7 +12,7 @@ import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
 import { acceleratorResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
-import { Desk, nameOf } from './desk.js';
+import { callOf, Desk, nameOf } from './desk.js';
 import { Exchange, type Transfer } from './exchange.js';
 import { LendingGroups, type StoredGroup } from './groups.js';
 import { type Holding, type Ledger, LendingLedgers, type StoredLoan, stateOf, withTimes } from './ledger.js';
@@ -129,15 +129,15 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const members = group ? this.membersOf(desk, group, nowMs) : [];
     desk.keepOnly(members.map(({ id }) => id));
     const settings = group && settingsOf(group);
-    const vnfs = members.map((member) => asVnf(member, desk, nowMs));
+    const vnfs = members.map((member) => this.asVnf(member, desk, nowMs));
     const state = stateOf(desk.ledger, (loan) => this.isSettled(desk, loan));
     const wants = (vnf: Vnf) =>
       settings !== undefined && group!.enabled && LENDING_STRATEGIES[settings.strategy].wants(vnf, settings);
     desk.ledger = withTimes(desk.ledger, elapse(state, vnfs, elapsedMs, wants));
-    const transfers = group?.enabled && settings ? this.due(desk, group, settings, vnfs, nowMs) : this.allBack(desk);
+    const transfers = group?.enabled && settings ? this.due(desk, group, settings, members, nowMs) : this.allBack(desk);
     for (const transfer of transfers) desk.begin(transfer.accelerator, () => exchange.transfer(transfer));
     if (group?.enabled)
-      for (const vnf of this.unlent(desk, members, nowMs)) desk.begin(vnf, () => exchange.turnBack(vnf));
+      for (const member of this.unlent(desk, members, nowMs)) desk.begin(member.id, () => exchange.turnBack(member));
     if (transfers.length > 0) desk.storedMs = nowMs;
     else if (nowMs - desk.storedMs >= STORE_MS && desk.ledger.loans.length > 0) {
       run.signal.throwIfAborted();
@@ -154,60 +154,65 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     loan: StoredLoan,
     nowMs: number,
   ): (() => Promise<void>) | null {
-    const { accelerator, vnf, state } = loan;
+    const { accelerator, state } = loan;
+    const kind = this.members.by(accelerator);
     if (this.isGone(desk, loan, nowMs)) return () => exchange.end(accelerator, 'gone');
-    const awayMs = desk.away.note(accelerator, !this.members.answers(accelerator), nowMs);
+    const awayMs = desk.away.note(accelerator, !kind.answers(accelerator), nowMs);
     const isLent = group?.enabled && group.accelerators.some((each) => acceleratorName(each) === accelerator);
-    const isAwaited = isLent && this.members.isPlannedFor(loan);
+    const isAwaited = isLent && kind.isPlannedFor(loan);
     if (!isAwaited && awayMs !== null && awayMs >= AWAY_MS) return () => exchange.end(accelerator, 'away');
-    if (state === 'held' || !this.members.isHeard(loan) || !desk.mayCall(vnf, nowMs)) return null;
+    if (state === 'held' || !kind.isHeard(loan) || !desk.mayCall(callOf(loan), nowMs)) return null;
     return () => exchange.settle(loan);
   }
 
   /** What is to be done about one that was not waited for; null: nothing can be done now. */
   private returnOf(desk: Desk, exchange: Exchange, holding: Holding, nowMs: number): (() => Promise<void>) | null {
     if (this.isGone(desk, holding, nowMs)) return () => exchange.settleOwed(holding);
-    if (!this.members.isHeard(holding) || !desk.mayCall(holding.vnf, nowMs)) return null;
+    const isHeard = this.members.by(holding.accelerator).isHeard(holding);
+    if (!isHeard || !desk.mayCall(callOf(holding), nowMs)) return null;
     return () => exchange.takeBack(holding);
   }
 
   /** Whether a holder runs no more, so that it has nothing. A report may be older than its start. */
   private isGone(desk: Desk, holding: Holding, nowMs: number): boolean {
-    const stoppedMs = desk.stopped.note(nameOf(holding), this.members.isStopped(holding), nowMs);
+    const kind = this.members.by(holding.accelerator);
+    const stoppedMs = desk.stopped.note(nameOf(holding), kind.isStopped(holding), nowMs);
     if (stoppedMs === null) return false;
-    return stoppedMs >= DOUBT_MS || !this.members.isPlannedFor(holding);
+    return stoppedMs >= DOUBT_MS || !kind.isPlannedFor(holding);
   }
 
   private membersOf(desk: Desk, group: StoredGroup, nowMs: number): Member[] {
-    return this.members.of(group, new Set(desk.ledger.loans.map(({ vnf }) => vnf)), nowMs);
+    return this.members.of(group, desk.ledger, nowMs);
   }
 
   /** A holder of which nothing is heard may still have it. */
   private isSettled(desk: Desk, loan: StoredLoan): boolean {
-    return loan.state === 'held' && !desk.isBusy(loan.accelerator) && this.members.isHeard(loan);
+    const { accelerator, state } = loan;
+    return state === 'held' && !desk.isBusy(accelerator) && this.members.by(accelerator).isHeard(loan);
   }
 
   private due(
     desk: Desk,
     group: StoredGroup,
     settings: LendingSettings,
-    vnfs: readonly Vnf[],
+    members: readonly Member[],
     nowMs: number,
   ): Transfer[] {
     const names = group.accelerators.map(acceleratorName);
     const lost = desk.ledger.loans.filter((loan) => {
-      const isToHold = loan.state === 'held' && this.members.isHeard(loan);
-      const isContradicted = isToHold && this.members.stateOf(loan.vnf)?.accelerated === false;
+      const kind = this.members.by(loan.accelerator);
+      const isToHold = loan.state === 'held' && kind.isHeard(loan);
+      const isContradicted = isToHold && kind.has(loan) === false;
       return (desk.contradicted.note(nameOf(loan), isContradicted, nowMs) ?? 0) >= DOUBT_MS;
     });
-    const users = this.members.users();
     const passed = new Map<string, string>();
     const accelerators = names.map((id) => {
+      const kind = this.members.by(id);
       // One that is used without a loan is not free.
-      const isUsed = !desk.loanOf(id) && (desk.isBusy(id) || users.has(serverOfAccelerator(id)));
+      const isFree = !desk.isBusy(id) && kind.userOf(id) === null && kind.works(id);
       const works =
-        !isUsed &&
-        this.members.answers(id) &&
+        (desk.loanOf(id) !== undefined || isFree) &&
+        kind.answers(id) &&
         this.ledgers.owedBy(id) === null &&
         !this.isLentElsewhere(group, id) &&
         !lost.some(({ accelerator }) => accelerator === id);
@@ -218,6 +223,7 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       }
       return { id, works };
     });
+    const vnfs = members.map((member) => this.asVnf(member, desk, nowMs));
     const asking = vnfs.map((vnf) => ({ ...vnf, can: vnf.can.filter((id) => passed.get(vnf.id) !== id) }));
     const why = settings.strategy === 'round-robin' ? 'turn' : 'overload';
     const state = stateOf(desk.ledger, (loan) => this.isSettled(desk, loan));
@@ -228,7 +234,7 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     return decided.map(({ accelerator, from, to }) => ({
       accelerator,
       from: from && whyReleased(from, names.includes(accelerator)),
-      to: to === null ? null : { vnf: to, why },
+      to: to === null ? null : { vnf: to, why, ...placeOf(members, to, accelerator) },
     }));
   }
 
@@ -237,7 +243,7 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const group = this.groups.find(desk.ledger.group_id);
     if (!group?.enabled || desk.ledger.loans.some((loan) => loan.vnf === vnf)) return false;
     const member = this.membersOf(desk, group, nowMs).find(({ id }) => id === vnf);
-    const asking = member && asVnf(member, desk, nowMs);
+    const asking = member && this.asVnf(member, desk, nowMs);
     const settings = settingsOf(group);
     return asking?.can.includes(accelerator) === true && LENDING_STRATEGIES[settings.strategy].wants(asking, settings);
   }
@@ -254,15 +260,23 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
    * VNFs that are accelerated without a loan: all begin in software. Reports of those that were switched since they started may
    * be older than the last call.
    */
-  private unlent(desk: Desk, members: readonly Member[], nowMs: number): string[] {
+  private unlent(desk: Desk, members: readonly Member[], nowMs: number): Member[] {
     return members
       .filter((member) => !isLentThere(desk.ledger, member))
       .filter(({ id, state }) => {
         const forMs = desk.contradicted.note(id, state?.accelerated === true, nowMs);
         const isCertain = forMs !== null && (forMs >= DOUBT_MS || state?.switched_ms === null);
         return isCertain && desk.mayCall(id, nowMs) && !desk.isBusy(id);
-      })
-      .map(({ id }) => id);
+      });
+  }
+
+  /** What cannot be carried out now waits. */
+  private asVnf({ id, nf, usage, can }: Member, desk: Desk, nowMs: number): Vnf {
+    if (!desk.mayCall(id, nowMs) || desk.isBusy(id)) return { id, usage, can: [] };
+    const isOpen = (accelerator: string) =>
+      desk.mayCall(callOf({ accelerator, vnf: id }), nowMs) &&
+      this.members.by(accelerator).hindrance(accelerator, nf) === null;
+    return { id, usage, can: can.filter(isOpen) };
   }
 
   private isLentElsewhere({ id }: StoredGroup, accelerator: string): boolean {
@@ -277,15 +291,18 @@ function whyReleased({ why }: NonNullable<Handover['from']>, isOfGroup: boolean)
   return why === 'gone' ? 'disabled' : why;
 }
 
-/** Whether it was lent an accelerator of the server on which it is planned now. */
+/** Whether it was lent the instructions of the server on which it is planned now. */
 function isLentThere({ loans, owed }: Ledger, { id, server }: Member): boolean {
-  return [...loans, ...owed].some(({ vnf, accelerator }) => vnf === id && serverOfAccelerator(accelerator) === server);
+  const there = acceleratorName({ kind: 'instructions', server });
+  return [...loans, ...owed].some(({ vnf, accelerator }) => vnf === id && accelerator === there);
+}
+
+/** Of which NF a VNF is, and where it is to come back to from a slot. */
+function placeOf(members: readonly Member[], vnf: string, accelerator: string): Pick<Holding, 'nf' | 'home'> {
+  const { nf = null, home = null } = members.find(({ id }) => id === vnf) ?? {};
+  return { nf, home: acceleratorNamed(accelerator).kind === 'slot' ? home : null };
 }
 
 function settingsOf({ strategy, th_up, th_low, slice_s }: StoredGroup): LendingSettings {
   return { strategy, th_up, th_low, slice_ms: slice_s * 1000 };
-}
-
-function asVnf({ id, usage, can }: Member, desk: Desk, nowMs: number): Vnf {
-  return { id, usage, can: desk.mayCall(id, nowMs) && !desk.isBusy(id) ? can : [] };
 }

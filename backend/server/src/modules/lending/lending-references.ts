@@ -1,6 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Chain, type FieldError, type LendingGroupRequest, type NfRef, nfInstances } from '@orrery/contract';
+import {
+  acceleratorName,
+  type Chain,
+  type FieldError,
+  type LendingGroupRequest,
+  type NfRef,
+  nfInstances,
+} from '@orrery/contract';
 import { invalid, ProblemError } from '../../platform/problem.js';
+import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
@@ -12,6 +20,7 @@ import type { StoredGroup } from './groups.js';
 export class LendingReferences {
   constructor(
     @Inject(CHAINS) private readonly chains: ChainStore,
+    @Inject(BOARDS) private readonly boards: BoardView,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(DESCRIPTORS) private readonly descriptors: NfDescriptors,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
@@ -21,24 +30,33 @@ export class LendingReferences {
   async require(request: LendingGroupRequest, before: StoredGroup | null): Promise<void> {
     const errors: FieldError[] = [];
     const { servers } = this.infrastructure.current.infrastructure;
-    request.accelerators.forEach(({ server, kind }, n) => {
+    const names = request.accelerators.map(acceleratorName);
+    const earlier = new Set(before?.accelerators.map(acceleratorName));
+    request.accelerators.forEach((accelerator, n) => {
       const at = `/accelerators/${n}`;
-      const isFirst = request.accelerators.findIndex((it) => it.server === server && it.kind === kind) === n;
-      if (!isFirst) errors.push({ pointer: at, detail: 'is named twice', code: 'duplicate' });
-      if (servers.some(({ id }) => id === server) || before?.accelerators.some((it) => it.server === server)) return;
-      errors.push({ pointer: `${at}/server`, detail: `there is no server ${server}`, code: 'unknown-server' });
+      const name = acceleratorName(accelerator);
+      if (names.indexOf(name) !== n) errors.push({ pointer: at, detail: 'is named twice', code: 'duplicate' });
+      if (earlier.has(name)) return;
+      if (accelerator.kind === 'slot') errors.push(...this.boards.errorsOf(accelerator, at));
+      else if (!servers.some(({ id }) => id === accelerator.server))
+        errors.push({
+          pointer: `${at}/server`,
+          detail: `there is no server ${accelerator.server}`,
+          code: 'unknown-server',
+        });
     });
+    const lendsSlots = request.accelerators.some(({ kind }) => kind === 'slot');
     const known = new Set([...(before?.chains ?? []), ...(before?.nfs ?? []).map(({ chain_id }) => chain_id)]);
     for (const [n, id] of request.chains.entries())
       if (!known.has(id) && !(await this.find(id))) errors.push(unknownChain(`/chains/${n}`, id));
     for (const [n, nf] of request.nfs.entries())
       if (!before?.nfs.some((it) => it.chain_id === nf.chain_id && it.node_id === nf.node_id))
-        errors.push(...(await this.faultsOf(nf, `/nfs/${n}`)));
+        errors.push(...(await this.faultsOf(nf, `/nfs/${n}`, lendsSlots)));
     if (errors.length > 0) throw invalid(errors);
   }
 
   /** An NF may be of the draft, or of what runs. */
-  private async faultsOf({ chain_id, node_id }: NfRef, at: string): Promise<FieldError[]> {
+  private async faultsOf({ chain_id, node_id }: NfRef, at: string, lendsSlots: boolean): Promise<FieldError[]> {
     const chain = await this.find(chain_id);
     if (!chain) return [unknownChain(`${at}/chain_id`, chain_id)];
     const drafted = chain.draft.nodes.flatMap((node) => (node.kind === 'nf' && node.id === node_id ? [node.nf] : []));
@@ -48,7 +66,9 @@ export class LendingReferences {
     const kinds = [...drafted, ...running];
     const pointer = `${at}/node_id`;
     if (kinds.length === 0) return [{ pointer, detail: `${chain_id} has no NF ${node_id}`, code: 'unknown-nf' }];
-    if (kinds.some((nf) => this.descriptors.find(nf)?.acceleration)) return [];
+    const descriptors = kinds.flatMap((nf) => this.descriptors.find(nf) ?? []);
+    const isForBoards = descriptors.some((it) => it.implementations.some(({ kind }) => kind === 'board'));
+    if (descriptors.some(({ acceleration }) => acceleration) || (lendsSlots && isForBoards)) return [];
     return [{ pointer, detail: `${kinds[0]} cannot be switched to an accelerator`, code: 'not-switchable' }];
   }
 

@@ -1,13 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  acceleratorName,
-  type LendingGroup,
-  type LendingTurn,
-  type LentNow,
-  serverOfAccelerator,
-} from '@orrery/contract';
+import { acceleratorName, acceleratorNamed, type LendingGroup, type LendingTurn, type LentNow } from '@orrery/contract';
 import { jainIndex, switchOverhead } from '@orrery/planner';
 import { median } from '../../platform/median.js';
+import { callOf, type Desk } from './desk.js';
 import { LendingGroups, type StoredGroup } from './groups.js';
 import { emptyLedger, type Ledger, LendingLedgers } from './ledger.js';
 import { LendingLoop } from './lending-loop.js';
@@ -28,8 +23,8 @@ export class LendingView {
 
   describe(group: StoredGroup): LendingGroup {
     const ledger = this.loop.deskOf(group.id)?.ledger ?? this.ledgers.find(group.id) ?? emptyLedger(group.id);
-    const holding = new Set(ledger.loans.map(({ vnf }) => vnf));
-    const members = this.members.of(group, holding, performance.now());
+    const members = this.members.of(group, ledger, performance.now());
+    const desk = this.loop.deskOf(group.id);
     const switches = switchesOf(this.ledgers.turnsOf(group.id));
     const switch_ms = switches.length > 0 ? median(switches) : null;
     return {
@@ -37,7 +32,10 @@ export class LendingView {
       revision: this.groups.revisionOf(group.id),
       state: this.stateOf(group, members),
       accelerators_now: this.lentNow(group, ledger, members),
-      members: members.map((member) => described(member, ledger)),
+      members: members.map((member) => ({
+        ...described(member, ledger),
+        waits_for: this.hindranceOf(member, ledger, desk),
+      })),
       fairness: fairnessOf(members, ledger),
       switch_ms,
       switches: switches.length,
@@ -57,50 +55,76 @@ export class LendingView {
     const desk = this.loop.deskOf(id);
     const taken = [...loans, ...owed].map(({ accelerator }) => accelerator);
     const names = new Set([...accelerators.map(acceleratorName), ...taken]);
-    const users = this.members.users();
     return [...names].map((name) => {
+      const kind = this.members.by(name);
+      const told = (state: LentNow['state'], holder: string | null, held_s: number | null = null): LentNow => ({
+        accelerator: name,
+        state,
+        holder,
+        held_s,
+        origin: kind.originOf(name),
+      });
       const loan = loans.find(({ accelerator }) => accelerator === name);
       const owing = loan ? null : this.ledgers.owedBy(name);
-      if (owing !== null)
-        return { accelerator: name, state: desk?.isBusy(name) ? 'releasing' : 'unknown', holder: owing, held_s: null };
-      const user = loan ? undefined : users.get(serverOfAccelerator(name));
-      if (user !== undefined) return { accelerator: name, state: 'used', holder: user, held_s: null };
+      if (owing !== null) return told(desk?.isBusy(name) ? 'releasing' : 'unknown', owing);
+      const user = loan ? null : kind.userOf(name);
+      if (user !== null) return told('used', user);
       if (!loan) {
-        const there = members.filter(({ server }) => server === serverOfAccelerator(name));
-        const isLacking = there.length > 0 && there.every(lacks);
-        const state = !this.members.answers(name) ? 'away' : isLacking ? 'lacking' : 'free';
-        return { accelerator: name, state, holder: null, held_s: null };
+        const isLacking = isLackingFor(name, members);
+        const isThere = kind.works(name) ? (isLacking ? 'lacking' : 'free') : 'broken';
+        return told(kind.answers(name) ? isThere : 'away', null);
       }
-      const isKnown = loan.state === 'held' ? this.members.isHeard(loan) : desk?.isBusy(name);
-      return {
-        accelerator: name,
-        state: isKnown ? loan.state : 'unknown',
-        holder: loan.vnf,
-        held_s: loan.state === 'held' ? loan.held_ms / 1000 : null,
-      };
+      const isKnown = loan.state === 'held' ? kind.isHeard(loan) : desk?.isBusy(name);
+      return told(isKnown ? loan.state : 'unknown', loan.vnf, loan.state === 'held' ? loan.held_ms / 1000 : null);
     });
+  }
+
+  /** Why a VNF that wants a slot, or is to give it back, cannot be moved now. */
+  private hindranceOf({ id, nf, fits }: Member, { loans }: Ledger, desk: Desk | null): string | null {
+    const isSlot = (name: string) => acceleratorNamed(name).kind === 'slot';
+    const loan = loans.find(({ vnf }) => vnf === id);
+    const names = loan ? [loan.accelerator] : fits;
+    const reasons = names.filter(isSlot).map((name) => {
+      const failed = desk?.whyFailed(callOf({ accelerator: name, vnf: id })) ?? null;
+      return failed ?? (loan ? null : this.members.by(name).hindrance(name, nf));
+    });
+    return reasons.includes(null) ? null : (reasons[0]?.slice(0, 300) ?? null);
   }
 }
 
-/** Whether it says that the processor of its server lacks what it needs. */
-function lacks({ state }: Member): boolean {
+/** Whether nobody can use it: the VNFs of its server lack what they need, or no VNF can run in the slot. */
+function isLackingFor(name: string, members: readonly Member[]): boolean {
+  const named = acceleratorNamed(name);
+  if (named.kind === 'slot') return members.length > 0 && members.every(({ fits }) => !fits.includes(name));
+  const there = members.filter(({ server, slot }) => slot === null && server === named.server);
+  return there.length > 0 && there.every(hasNoInstructions);
+}
+
+/** Whether its element manager says that the processor of its server lacks what it needs. */
+function hasNoInstructions({ state }: Member): boolean {
   return state !== null && state.kinds.length === 0;
 }
 
-function described(member: Member, ledger: Ledger): LendingGroup['members'][number] {
-  const { id, nf, server, origin, usage, state } = member;
+/** Whether it can use nothing of the group. */
+function lacks(member: Member): boolean {
+  return hasNoInstructions(member) && member.fits.length === 0;
+}
+
+function described(member: Member, ledger: Ledger): Omit<LendingGroup['members'][number], 'waits_for'> {
+  const { id, nf, server, slot, origin, usage, cpu_share, cpu_limit, bps, accelerated } = member;
   const { time_ms = 0, held_ms = 0, waited_ms = 0 } = ledger.accounts[id] ?? {};
   const loan = ledger.loans.find((each) => each.vnf === id && each.state === 'held');
   return {
     instance_id: id,
     ...nf,
     server,
+    slot,
     origin,
     usage,
-    cpu_share: state?.cpu_share ?? null,
-    cpu_limit: state?.cpu_limit ?? null,
-    bps: state?.bps ?? null,
-    accelerated: state?.accelerated ?? null,
+    cpu_share,
+    cpu_limit,
+    bps,
+    accelerated,
     lacks: lacks(member),
     accelerator: loan?.accelerator ?? null,
     time_s: time_ms / 1000,

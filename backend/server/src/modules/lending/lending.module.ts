@@ -1,5 +1,8 @@
 import { Global, Module } from '@nestjs/common';
 import { LENDERS } from '../../ports/lenders.js';
+import { AcceleratorKinds } from './accelerator-kinds.js';
+import { ByElementManager } from './by-element-manager.js';
+import { ByMove } from './by-move.js';
 import { LendingGroups } from './groups.js';
 import { LendingLedgers } from './ledger.js';
 import { LendingRights } from './lenders.js';
@@ -15,6 +18,9 @@ import { LendingMembers } from './members.js';
   providers: [
     LendingGroups,
     LendingLedgers,
+    ByElementManager,
+    ByMove,
+    AcceleratorKinds,
     LendingMembers,
     LendingLoop,
     LendingReferences,

@@ -150,7 +150,7 @@ it('what a group lends is given to nobody by hand, and lent to nobody while anot
   await bench.pass(5);
   expect(agents.accelerated).toEqual([other.id]);
   expect(bench.view.describe(bench.groups.get(id)).accelerators_now).toEqual([
-    { accelerator: 'server-1/instructions', state: 'used', holder: other.id, held_s: null },
+    { accelerator: 'server-1/instructions', state: 'used', holder: other.id, held_s: null, origin: 'twin' },
   ]);
   other.accelerated = false;
   await bench.pass(0.5);

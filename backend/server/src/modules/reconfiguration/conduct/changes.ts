@@ -19,13 +19,13 @@ export interface Change {
 }
 
 /** The changes to make, in order. */
-export function changesOf({ leave, load }: Decision): Change[] {
+export function changesOf({ leave, load, move }: Decision): Change[] {
   const changes: Change[] = [];
   // Without either list, everything that does not work moves to software.
   if (leave.length > 0 || load.length === 0)
     changes.push({
       stage: 'update',
-      request: leave.length > 0 ? { implementations: [...leave] } : {},
+      request: leave.length > 0 ? { implementations: [...leave], ...(move ? { move } : {}) } : {},
       leads: load.length === 0,
     });
   if (load.length > 0) changes.push({ stage: 'configuration', request: { implementations: [...load] }, leads: true });

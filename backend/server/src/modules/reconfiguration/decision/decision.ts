@@ -1,6 +1,8 @@
 import {
   type BoardPlace,
+  Id,
   ImplementationChoice,
+  Name,
   NfMove,
   type NfPlace,
   type NfRef,
@@ -19,6 +21,8 @@ export const Decision = z.strictObject({
   load: z.array(ImplementationChoice),
   moves: z.array(NfMove),
   slot: SlotRef.nullable(),
+  /** Servers for what leaves its slot; absent: any. */
+  move: z.array(z.strictObject({ instance: Id, server: Name })).optional(),
 });
 export type Decision = z.infer<typeof Decision>;
 
@@ -61,6 +65,17 @@ export function decideBack(plan: Plan | null, nf: NfRef, earlier: readonly NfMov
     moves: moves(plan, [[nf, { on: was }], ...(first ? [[first, onBoard(slot)] as const] : [])]),
     slot,
   };
+}
+
+/** Moves an NF off its board to what it ran as before; `move`: to where it ran. */
+export function decideHome(
+  plan: Plan | null,
+  nf: NfRef,
+  on: 'software' | 'container',
+  move?: Decision['move'],
+): Decision {
+  const decision = { leave: [choice(nf, { on })], load: [], moves: moves(plan, [[nf, { on }]]), slot: null };
+  return move ? { ...decision, move } : decision;
 }
 
 /** Moves NFs whose slots do not work to software. Every plan drops those slots, so there is nothing to choose. */

@@ -55,6 +55,12 @@ export class Records implements OnModuleInit {
     return this.records.find(id)?.run;
   }
 
+  onEnd(listener: (run: Reconfiguration) => void): void {
+    this.records.onChange(({ put }) => {
+      for (const { run } of put) if (run.state !== 'running') listener(run);
+    });
+  }
+
   /** The stored state of an unfinished run; null if it has ended or does not exist. */
   async underWay(id: string): Promise<Recorded | null> {
     await this.collections.certain();

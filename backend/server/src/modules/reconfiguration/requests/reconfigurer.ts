@@ -9,17 +9,27 @@ import {
   type ReconfigurationRequest,
 } from '@orrery/contract';
 import { newId } from '../../../platform/ids.js';
-import { invalid } from '../../../platform/problem.js';
+import { conflict, invalid } from '../../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
 import { chainResource, LEASES, type LeaseBook } from '../../../ports/lease-book.js';
+import { LENDERS, type Lenders } from '../../../ports/lenders.js';
 import { PLANS, type PlanStore } from '../../../ports/plan-store.js';
-import type { Cause, Reconfigurer } from '../../../ports/reconfigurer.js';
+import type { Cause, FormerPlace, Reconfigurer } from '../../../ports/reconfigurer.js';
+import { asFailure } from '../conduct/change-maker.js';
 import { changesOf } from '../conduct/changes.js';
 import { Conductor } from '../conduct/conductor.js';
 import type { Course } from '../conduct/course.js';
 import { begun, noStages } from '../conduct/stages.js';
-import { type Decision, decide, decideBack, decideLeaving, inSlotOf, touchedBy } from '../decision/decision.js';
+import {
+  type Decision,
+  decide,
+  decideBack,
+  decideHome,
+  decideLeaving,
+  inSlotOf,
+  touchedBy,
+} from '../decision/decision.js';
 import { boardOf, nameOf } from '../places.js';
 import { stageEvents, started } from '../records/events.js';
 import { Records } from '../records/records.js';
@@ -38,6 +48,7 @@ export class ReconfigurationRequests implements Reconfigurer {
     @Inject(References) private readonly references: References,
     @Inject(Records) private readonly records: Records,
     @Inject(Conductor) private readonly conductor: Conductor,
+    @Inject(LENDERS) private readonly lenders: Lenders,
   ) {}
 
   async request(request: ReconfigurationRequest, cause: Cause): Promise<Reconfiguration> {
@@ -57,6 +68,19 @@ export class ReconfigurationRequests implements Reconfigurer {
     return here ? this.begin(decideBack(plan, nf, moves, here), cause, here) : null;
   }
 
+  async home(nf: NfRef, { on, server, instance }: FormerPlace, cause: Cause): Promise<Reconfiguration | null> {
+    this.leases.requireFree(wantedOf(nf));
+    const plan = this.view.comingPlan;
+    const here = boardOf(plan, nf);
+    if (!here) return null;
+    const there = decideHome(plan, nf, on, [{ instance, server }]);
+    const [change] = changesOf(there);
+    const request = PlanRequest.parse(change!.request);
+    const found = await this.plans.lookAhead(request, plan, this.view.comingDrivers).catch(asFailure);
+    const hasRoom = !('failed' in found) && found.feasible;
+    return this.begin(hasRoom ? there : decideHome(plan, nf, on), cause, here);
+  }
+
   async leaveBroken(cause: Cause): Promise<Reconfiguration | null> {
     const plan = this.view.comingPlan;
     const broken = new Set(this.boards.broken().map(nameOf));
@@ -71,6 +95,14 @@ export class ReconfigurationRequests implements Reconfigurer {
     return this.leases.conflictOf(wantedOf({ chain_id }))?.holder ?? null;
   }
 
+  find(id: string): Reconfiguration | undefined {
+    return this.records.find(id);
+  }
+
+  onEnd(listener: (run: Reconfiguration) => void): void {
+    this.records.onEnd(listener);
+  }
+
   /** Nothing is displaced while there is room. If no slot is named, one is selected here so that it can be leased. */
   private async decide(request: ReconfigurationRequest): Promise<Decision> {
     const plan = this.view.comingPlan;
@@ -82,6 +114,8 @@ export class ReconfigurationRequests implements Reconfigurer {
   }
 
   private async begin(decision: Decision, cause: Cause, how: How): Promise<Reconfiguration> {
+    const refusal = cause.cause === 'fallback' ? null : this.lenders.refusalOfMoves(decision.moves);
+    if (refusal !== null) throw conflict(refusal);
     const run = newRun(decision, cause, how, Date.now());
     const loads = this.boards.accelerators().map(({ id, last_load }) => [id, last_load] as const);
     const course: Course = {

@@ -58,7 +58,8 @@ beforeEach(() => {
   } as never;
   const seen = { accelerators: () => boards, errorsOf: () => [] } as never;
   const references = new References(view, seen, { find: () => undefined } as never);
-  offers = new SlotOffers({ tryOut } as unknown as PlanStore, view, seen, references);
+  const lenders = { refusalOfMoves: () => null } as never;
+  offers = new SlotOffers({ tryOut } as unknown as PlanStore, view, seen, references, lenders);
 });
 afterEach(() => vi.restoreAllMocks());
 

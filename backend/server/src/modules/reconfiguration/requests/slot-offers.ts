@@ -14,6 +14,7 @@ import { Mutex } from '../../../platform/mutex.js';
 import { ProblemError, unavailable } from '../../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../../ports/board-view.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
+import { LENDERS, type Lenders } from '../../../ports/lenders.js';
 import { PLANS, type PlanStore } from '../../../ports/plan-store.js';
 import { changesOf } from '../conduct/changes.js';
 import { decide } from '../decision/decision.js';
@@ -54,6 +55,7 @@ export class SlotOffers {
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(BOARDS) private readonly boards: BoardView,
     @Inject(References) private readonly references: References,
+    @Inject(LENDERS) private readonly lenders: Lenders,
   ) {}
 
   /**
@@ -106,7 +108,10 @@ export class SlotOffers {
     over: AbortSignal,
   ): Promise<Verdict> {
     let base = plan;
-    for (const { request } of changesOf(decide(plan, { ...asked, to: 'board', policy: 'hold' }))) {
+    const decision = decide(plan, { ...asked, to: 'board', policy: 'hold' });
+    const lent = this.lenders.refusalOfMoves(decision.moves);
+    if (lent !== null) return refused(lent);
+    for (const { request } of changesOf(decision)) {
       if (over.aborted) return unchecked(`not every slot was planned within ${LIMIT_MS / 1000} s`);
       const change = PlanRequest.parse({ ...request, time_limit_s: PLAN_LIMIT_S });
       const next = await this.plans.tryOut(change, base, this.view.comingDrivers).catch(reasonOf);

@@ -1,13 +1,19 @@
 import { acceleratorName, type NfRef, type Reconfiguration } from '@orrery/contract';
 import { conflict } from '../platform/problem.js';
 import type { Reconfigurer } from '../ports/reconfigurer.js';
-import type { FakeVnf } from './lending-bench.js';
+
+interface Movable {
+  readonly id: string;
+  readonly chain_id: string;
+  /** Name of the slot in which it runs; null: on its server. */
+  slot: string | null;
+}
 
 export type MoveOutcome = 'completed' | 'refused' | 'rolled-back';
 
 interface Move {
   run: Reconfiguration;
-  readonly vnf: FakeVnf;
+  readonly vnf: Movable;
   /** Name of a slot; null: to software. */
   readonly to: string | null;
 }
@@ -25,7 +31,7 @@ export class FakeMoves {
   private readonly moves = new Map<string, Move>();
   private readonly listeners = new Set<(run: Reconfiguration) => void>();
 
-  constructor(private readonly vnfs: ReadonlyMap<string, FakeVnf>) {}
+  constructor(private readonly vnfs: ReadonlyMap<string, Movable>) {}
 
   get port(): Reconfigurer {
     return {

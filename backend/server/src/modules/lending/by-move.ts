@@ -133,12 +133,17 @@ export class ByMove implements Accelerate {
   private ended(id: string, signal: AbortSignal): Promise<Reconfiguration> {
     const now = this.reconfigurer.find(id);
     if (now && now.state !== 'running') return Promise.resolve(now);
+    let stop = () => {};
     const end = new Promise<Reconfiguration>((resolve, reject) => {
+      stop = () => reject(signal.reason);
       this.waiting.set(id, resolve);
-      if (signal.aborted) reject(signal.reason);
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
     });
-    return end.finally(() => this.waiting.delete(id));
+    return end.finally(() => {
+      this.waiting.delete(id);
+      signal.removeEventListener('abort', stop);
+    });
   }
 
   private boardOf(accelerator: string): BoardNode | undefined {

@@ -8,7 +8,7 @@ import {
 } from '@orrery/contract';
 import { drainedRanges } from '@orrery/planner';
 import { expect, it } from 'vitest';
-import { conflict, type ProblemError } from '../../platform/problem.js';
+import { conflict, type ProblemError, unavailable } from '../../platform/problem.js';
 import type { Deployer } from '../../ports/deployer.js';
 import { Scaler } from './scaler.js';
 import type { Scalings } from './scalings.js';
@@ -29,10 +29,12 @@ const lossAt = (node: string) => ({ code: 'flow-state-lost', chain_id: 'c-1', no
 /** A scaler whose changes get a plan that tells these problems, of what is to run by `coming`. */
 function scalerOf(problems: object[], coming: () => Plan = () => running, untracked_pps = 0) {
   const stored: string[] = [];
+  const trouble: { now: Error | null } = { now: null };
   const accepted = new Map<string, Operation>();
   const deployer = {
     operation: () => undefined,
     change: async (_request: unknown, { id }: { id: string }, refusal: (plan: Plan) => string | null) => {
+      if (trouble.now) throw trouble.now;
       const why = refusal({ diff: { moved: [] }, problems } as unknown as Plan);
       if (why !== null) throw conflict(why);
       const operation = { id } as Operation;
@@ -60,7 +62,7 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const telemetry = { newest: (key: string) => (key === 'nf/web.ids/untracked_pps' ? untracked_pps : null) };
   const parts = [scalings, deployer, operations, view, catalogue, telemetry];
   const scaler = new Scaler(...(parts as unknown as ConstructorParameters<typeof Scaler>));
-  return { scaler, stored, begun };
+  return { scaler, stored, begun, trouble };
 }
 
 it('makes no change by a plan that tells lost state where flows are to stay, also of another NF of the chain', async () => {
@@ -73,16 +75,28 @@ it('makes no change by a plan that tells lost state where flows are to stay, als
   await expect(scalerOf([lossAt('mon')]).scaler.begin(moving)).rejects.toThrow('mon loses state');
 });
 
-it('tells a change once its first operation was accepted, and not again; a refused one is forgotten', async () => {
+it('tells a change when its first operation was accepted; a refused one is forgotten', async () => {
   const refused = scalerOf([lossAt('ids')]);
   await refused.scaler.begin(wish).catch(() => undefined);
   expect(refused.stored).toEqual(['begun', 'forgotten']);
   const made = scalerOf([]);
   const operation = await made.scaler.begin(wish);
   const [scaling] = made.begun;
+  expect(made.stored).toEqual(['begun', 'told']);
   // The loop asks again, and again after a restart.
   expect(await made.scaler.change(scaling!, scaling!.steps[0]!)).toBe(operation);
-  expect(made.stored).toEqual(['begun', 'told']);
+});
+
+it('tells a change of which only the loop could ask for the first operation', async () => {
+  const { scaler, stored, begun, trouble } = scalerOf([]);
+  trouble.now = unavailable('Too many plans are queued.');
+  await expect(scaler.begin(wish)).rejects.toThrow('Too many plans are queued.');
+  expect(stored).toEqual(['begun']);
+  trouble.now = null;
+  await scaler.change(begun[0]!, begun[0]!.steps[0]!);
+  expect(stored).toEqual(['begun', 'told']);
+  await scaler.change({ ...begun[0]!, step: 1, steps: ['track', 'resize'] }, 'resize');
+  expect(stored).toEqual(['begun', 'told']);
 });
 
 it('has no one else look at a change until its first operation was accepted', async () => {

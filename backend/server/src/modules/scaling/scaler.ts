@@ -81,9 +81,7 @@ export class Scaler {
     this.beginning.add(scaling.id);
     try {
       await this.scalings.begin(scaling);
-      const operation = await this.firstOf(scaling);
-      await this.scalings.tell(scaling);
-      return operation;
+      return await this.firstOf(scaling);
     } finally {
       this.beginning.delete(scaling.id);
     }
@@ -104,8 +102,14 @@ export class Scaler {
     }
   }
 
-  /** The operation of a step that changes the plan; the one that was accepted before, if there is one. */
+  /** The operation of a step that changes the plan; the one that was accepted before, if there is one. With the first it is told. */
   async change(scaling: Scaling, step: ScalingStep): Promise<Operation> {
+    const operation = await this.operationFor(scaling, step);
+    if (scaling.step === 0) await this.scalings.tell(scaling);
+    return operation;
+  }
+
+  private async operationFor(scaling: Scaling, step: ScalingStep): Promise<Operation> {
     const { nf, by } = scaling;
     const id = operationOf(scaling);
     const accepted = await this.operations.get(id);

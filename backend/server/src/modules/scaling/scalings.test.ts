@@ -11,11 +11,11 @@ const WAITING = {
 } as unknown as Scaling;
 
 function scalingsWith(...stored: readonly Scaling[]) {
-  const entries = new Map(stored.map((scaling) => [scaling.id, scaling]));
+  const entries = new Map(stored.map((scaling) => [scaling.id, { scaling, told: true }]));
   const told: string[] = [];
   const held: string[] = [];
   const batch = {
-    put: (_: unknown, value: Scaling) => void entries.set(value.id, value),
+    put: (_: unknown, value: { scaling: Scaling; told: boolean }) => void entries.set(value.scaling.id, value),
     remove: (_: unknown, id: string) => entries.delete(id),
     also: (write: (transaction: unknown) => void) => write(null),
   };
@@ -51,6 +51,20 @@ it('does not come back once it was cancelled, however late a look at it ends', a
   expect(await scalings.write(cancelled, goingBack)).toBe(true);
   expect(await scalings.write({ ...goingBack, step: 3, state: 'completed' }, goingBack)).toBe(false);
   expect([scalings.get('sc-1').state, told]).toEqual(['cancelled', ['scaling.ended']]);
+});
+
+it('is told once to have begun, also after it has come further', async () => {
+  const { scalings, told } = scalingsWith();
+  await scalings.begin({ ...WAITING, step: 0 });
+  await scalings.tell({ ...WAITING, step: 0 });
+  await scalings.tell({ ...WAITING, step: 0 });
+  await scalings.write(WAITING, { ...WAITING, step: 0 });
+  await scalings.tell(WAITING);
+  expect(told).toEqual(['scaling.in']);
+  const tracking = { ...WAITING, id: 'sc-2', nf: { chain_id: 'c-2', node_id: 'ids' }, to: 2 };
+  await scalings.begin(tracking);
+  await scalings.tell(tracking);
+  expect(told).toEqual(['scaling.in']);
 });
 
 it('has the chain to itself from its begin to its end, and leaves it where nothing was begun', async () => {

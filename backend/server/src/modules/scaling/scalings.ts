@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type EventDraft, type NfRef, Scaling } from '@orrery/contract';
+import { z } from 'zod';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { conflict } from '../../platform/problem.js';
@@ -10,38 +11,44 @@ import { chainResource, LEASES, type LeaseBook } from '../../ports/lease-book.js
 /** Older ones are deleted. */
 const KEEP = 200;
 
+/** `told`: that it has begun. */
+const StoredScaling = z.strictObject({ scaling: Scaling, told: z.boolean() });
+type StoredScaling = z.infer<typeof StoredScaling>;
+
 /** Recent changes of numbers of instances, newest first; one at a time for each chain. */
 @Injectable()
 export class Scalings implements OnModuleInit {
-  private readonly scalings: DurableCollection<Scaling>;
+  private readonly stored: DurableCollection<StoredScaling>;
 
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(LEASES) private readonly leases: LeaseBook,
   ) {
-    this.scalings = collections.open({
+    this.stored = collections.open({
       key: KEYS.scalings,
       noun: 'scaling',
-      schema: Scaling,
-      version: 1,
-      idOf: ({ id }) => id,
-      order: (a, b) => b.started_ms - a.started_ms || (a.id < b.id ? 1 : -1),
-      bound: { most: KEEP, policy: 'drop-last', keeps: ({ state }) => state === 'running' },
+      schema: StoredScaling,
+      version: 2,
+      // Those of the first version were told when they began.
+      migrate: (scaling) => ({ scaling, told: true }),
+      idOf: ({ scaling }) => scaling.id,
+      order: ({ scaling: a }, { scaling: b }) => b.started_ms - a.started_ms || (a.id < b.id ? 1 : -1),
+      bound: { most: KEEP, policy: 'drop-last', keeps: ({ scaling }) => scaling.state === 'running' },
     });
   }
 
   onModuleInit(): Promise<void> {
-    return this.scalings.load();
+    return this.stored.load();
   }
 
   all(): readonly Scaling[] {
-    return this.scalings.all();
+    return this.stored.all().map(({ scaling }) => scaling);
   }
 
   /** Throws 404. */
   get(id: string): Scaling {
-    return this.scalings.get(id);
+    return this.stored.get(id).scaling;
   }
 
   running(): Scaling[] {
@@ -66,29 +73,32 @@ export class Scalings implements OnModuleInit {
         throw conflict(`${other.nf.node_id} is being scaled to ${instancesText(other.to)}: one change at a time.`);
       const resources = [chainResource(scaling.nf.chain_id)];
       this.leases.acquireIn(batch, { ...leaseOf(scaling), by: scaling.by, resources });
-      batch.put(this.scalings, scaling);
+      batch.put(this.stored, { scaling, told: false });
     });
   }
 
-  /** That it has begun: its first operation was accepted. */
+  /** That it has begun, once: its first operation was accepted. */
   tell(scaling: Scaling): Promise<void> {
-    const { from, to, cause } = scaling;
-    if (to === from) return Promise.resolve();
+    const { id, from, to, cause } = scaling;
     const type = to > from ? 'scaling.out' : 'scaling.in';
     const text = `${scaling.nf.node_id} scales from ${from} to ${instancesText(to)}: ${cause}`;
-    return this.collections.commit((batch) =>
+    return this.collections.commit((batch) => {
+      const now = this.stored.find(id);
+      if (to === from || now?.told !== false) return;
+      batch.put(this.stored, { ...now, told: true });
       batch.also((transaction) =>
         this.events.appendIn(transaction, { type, ...told(scaling, text), data: begun(scaling) }),
-      ),
-    );
+      );
+    });
   }
 
   /** Stores how far it is, unless it has changed since it was `was` or is gone; one that is over now is told. Whether it was stored. */
   write(scaling: Scaling, was: Scaling): Promise<boolean> {
     return this.collections.commit((batch) => {
-      const now = this.scalings.find(scaling.id);
+      const known = this.stored.find(scaling.id);
+      const now = known?.scaling;
       if (now?.state !== was.state || now.step !== was.step || now.steps.length !== was.steps.length) return false;
-      batch.put(this.scalings, scaling);
+      batch.put(this.stored, { ...known!, scaling });
       if (was.state !== 'running' || scaling.state === 'running') return true;
       this.release(batch, scaling);
       const { state, left_flows } = scaling;
@@ -103,7 +113,7 @@ export class Scalings implements OnModuleInit {
   /** Forgets one of which nothing was begun. */
   forget(scaling: Scaling): Promise<void> {
     return this.collections.commit((batch) => {
-      batch.remove(this.scalings, scaling.id, null);
+      batch.remove(this.stored, scaling.id, null);
       this.release(batch, scaling);
     });
   }

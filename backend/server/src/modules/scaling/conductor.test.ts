@@ -92,6 +92,18 @@ it('makes way while it waits where an NF of the chain has lost its board', async
   expect(state.scaling.step).toBe(1);
   state.broken = [{ board: 'board-1', slot: 0 }];
   await look();
+  // It is back before it counts as lost.
+  vi.advanceTimersByTime(500);
+  state.broken = [];
+  await look();
+  vi.advanceTimersByTime(500);
+  state.broken = [{ board: 'board-1', slot: 0 }];
+  await look();
+  vi.advanceTimersByTime(999);
+  await look();
+  expect(state.scaling.step).toBe(1);
+  vi.advanceTimersByTime(1);
+  await look();
   const error = 'web.fw.0 has lost its board, and goes first';
   expect(state.scaling).toMatchObject({ steps: ['drain', 'empty', 'restore'], step: 2, error });
 });

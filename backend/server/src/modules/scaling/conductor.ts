@@ -4,7 +4,6 @@ import {
   type Instance,
   KeepFlows,
   type MigrateRequest,
-  nfInstances,
   type Operation,
   type Scaling,
   sampleKey,
@@ -18,12 +17,14 @@ import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-vie
 import { FLOW_MOVER, type FlowMover } from '../../ports/flow-mover.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { runningNf } from './running-nf.js';
+import { lostBoard, runningNf } from './running-nf.js';
 import { operationOf, Scaler } from './scaler.js';
 import { Scalings } from './scalings.js';
 
 /** An operation that cannot go on for so long is taken back. */
 const PATIENCE_MS = 10_000;
+/** A board that has not worked for so long is lost, as for the board watcher. */
+const LOST_MS = 1000;
 /** How long the latest figure of a split counts. */
 const FRESH_MS = 3000;
 const WHOLE = [{ lo: 0, hi: FLOW_SPACE }];
@@ -35,6 +36,8 @@ export class ScalingConductor {
   private readonly since = new Map<string, number>();
   /** Monotonic clock, by change and step: since when what goes has had no packets, and when that was seen last. */
   private readonly quiet = new Map<string, { readonly sinceMs: number; readonly seenMs: number }>();
+  /** Monotonic clock, by change and step: since when an NF of its chain has been without its board. */
+  private readonly lost = new Map<string, number>();
 
   constructor(
     @Inject(Scalings) private readonly scalings: Scalings,
@@ -64,6 +67,7 @@ export class ScalingConductor {
   private write(next: Scaling, was: Scaling): Promise<boolean> {
     this.since.delete(keyOf(was));
     this.quiet.delete(keyOf(was));
+    this.lost.delete(keyOf(was));
     return this.scalings.write(next, was);
   }
 
@@ -91,13 +95,17 @@ export class ScalingConductor {
   }
 
   /** What has to change the chain before it, which only waits; null: nothing. */
-  private urgent({ nf }: Scaling): string | null {
-    const broken = this.boards.broken();
-    const lost = nfInstances(this.view.plan?.graph).find(
-      ({ chain_id, board: on }) =>
-        chain_id === nf.chain_id && on && broken.some(({ board, slot }) => board === on.board && slot === on.slot),
-    );
-    return lost ? `${lost.id} has lost its board, and goes first` : null;
+  private urgent(scaling: Scaling): string | null {
+    const key = keyOf(scaling);
+    const lost = lostBoard(this.view.plan, scaling.nf.chain_id, this.boards.broken());
+    if (lost === null) {
+      this.lost.delete(key);
+      return null;
+    }
+    const nowMs = performance.now();
+    const sinceMs = this.lost.get(key) ?? nowMs;
+    this.lost.set(key, sinceMs);
+    return nowMs - sinceMs >= LOST_MS ? lost : null;
   }
 
   private async changed(scaling: Scaling, operation: Operation, age: number): Promise<Scaling | null> {

@@ -1,4 +1,12 @@
-import { type FlowRange, type Instance, type NfRef, nfInstances, type Plan, type PlannedSplit } from '@orrery/contract';
+import {
+  type FlowRange,
+  type Instance,
+  type NfRef,
+  nfInstances,
+  type Plan,
+  type PlannedSplit,
+  type SlotRef,
+} from '@orrery/contract';
 import { equalRanges } from '@orrery/planner';
 
 /** An NF of a plan as far as scaling is concerned. */
@@ -42,4 +50,13 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
     tracked: hashed && kept,
     waived,
   };
+}
+
+/** What has to change the chain before its numbers of instances do, where these slots do not work; null: nothing. */
+export function lostBoard(plan: Plan | null, chainId: string, broken: readonly SlotRef[]): string | null {
+  const lost = nfInstances(plan?.graph).find(
+    ({ chain_id, board: on }) =>
+      chain_id === chainId && on && broken.some(({ board, slot }) => board === on.board && slot === on.slot),
+  );
+  return lost ? `${lost.id} has lost its board, and goes first` : null;
 }

@@ -27,9 +27,9 @@ const running = {
 const lossAt = (node: string) => ({ code: 'flow-state-lost', chain_id: 'c-1', node, message: `${node} loses state` });
 
 /** A scaler whose changes get a plan that tells these problems, of what is to run by `coming`. */
-function scalerOf(problems: object[], coming: () => Plan = () => running, untracked_pps = 0) {
+function scalerOf(problems: object[], coming: () => Plan = () => running, untracked_pps: number | null = 0) {
   const stored: string[] = [];
-  const trouble: { now: Error | null } = { now: null };
+  const trouble: { now: Error | null; broken: object[] } = { now: null, broken: [] };
   const accepted = new Map<string, Operation>();
   const deployer = {
     operation: () => undefined,
@@ -60,7 +60,8 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const catalogue = { find: () => ({ affinity: ['ip.src'], scaling: { max_instances: 4 } }) };
   const operations = { get: async (id: string) => accepted.get(id) ?? null };
   const telemetry = { newest: (key: string) => (key === 'nf/web.ids/untracked_pps' ? untracked_pps : null) };
-  const parts = [scalings, deployer, operations, view, catalogue, telemetry];
+  const boards = { broken: () => trouble.broken };
+  const parts = [scalings, deployer, operations, view, catalogue, telemetry, boards];
   const scaler = new Scaler(...(parts as unknown as ConstructorParameters<typeof Scaler>));
   return { scaler, stored, begun, trouble };
 }
@@ -159,5 +160,18 @@ it('changes no ranges of flows that a switch has no entries left for', async () 
   const chains = [{ ...chain, definition: { name: 'web' }, splits }];
   const plan = { ...running, graph, chains } as unknown as Plan;
   await expect(scalerOf([], () => plan, 3).scaler.begin(wish)).rejects.toThrow('has no entries left for flows of ids');
+  await expect(scalerOf([], () => plan, null).scaler.begin(wish)).rejects.toThrow('It is not known whether switches');
   await expect(scalerOf([], () => plan).scaler.begin(wish)).resolves.toBeDefined();
+});
+
+it('begins nothing while an NF of the chain has lost its board', async () => {
+  const [ids] = running.graph.nodes;
+  const fw = { ...ids, id: 'web.fw.0', node_id: 'fw', board: { board: 'board-1', slot: 0 } };
+  const plan = { ...running, graph: { ...running.graph, nodes: [ids, fw] } } as unknown as Plan;
+  const { scaler, stored, trouble } = scalerOf([], () => plan);
+  trouble.broken = [{ board: 'board-1', slot: 0 }];
+  await expect(scaler.begin(wish)).rejects.toThrow('web.fw.0 has lost its board, and goes first.');
+  expect(stored).toEqual([]);
+  trouble.broken = [{ board: 'board-1', slot: 1 }];
+  await expect(scaler.begin(wish)).resolves.toBeDefined();
 });

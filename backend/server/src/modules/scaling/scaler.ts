@@ -13,12 +13,13 @@ import {
 import { drainedRanges, scaledRanges } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
+import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { type RunningNf, runningNf } from './running-nf.js';
+import { lostBoard, type RunningNf, runningNf } from './running-nf.js';
 import { instancesText, Scalings } from './scalings.js';
 
 /** How long the latest figure of a split counts. */
@@ -50,6 +51,7 @@ export class Scaler {
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
+    @Inject(BOARDS) private readonly boards: BoardView,
   ) {}
 
   /** Whether flows of the NF may meet any instance, so that none has to stay. */
@@ -65,6 +67,8 @@ export class Scaler {
     const steps = this.stepsOf(running, wish);
     const full = flows === 'keep' && !this.keepsNothing(running) ? this.fullSwitch(nf, running) : null;
     if (full !== null) throw conflict(full);
+    const lost = lostBoard(this.view.comingPlan, nf.chain_id, this.boards.broken());
+    if (lost !== null) throw conflict(`${lost}.`);
     const scaling: Scaling = {
       id: newId('sc'),
       ...{ nf, from, to, flows, drain_s, policy_id, cause, by, steps },
@@ -172,12 +176,14 @@ export class Scaler {
     return running;
   }
 
-  /** Why flows would not stay by the entries of switches; null: they would, or engines keep them. */
+  /** Why flows would not stay by the entries of switches, or that it is not known; null: they would, or engines keep them. */
   private fullSwitch({ chain_id, node_id }: NfRef, { at, tracked }: RunningNf): string | null {
     if (at !== 'switch' || !tracked) return null;
     const chain = this.view.comingPlan?.chains.find((it) => it.chain_id === chain_id);
     const key = sampleKey('nf', `${chain?.definition.name}.${node_id}`, 'untracked_pps');
-    const untracked = this.telemetry.newest(key, FRESH_MS) ?? 0;
+    const untracked = this.telemetry.newest(key, FRESH_MS);
+    if (untracked === null)
+      return `It is not known whether switches have entries left for flows of ${node_id} that begin: they have told nothing of them lately.`;
     return untracked > 0
       ? `A switch has no entries left for flows of ${node_id} that begin: they would follow other ranges without their state.`
       : null;

@@ -25,7 +25,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** A loop all of whose changes are refused. */
 function loopOf(key: readonly string[], utilization: number) {
-  const world = { plan: planOf(key), told: [] as string[], asked: 0, utilization };
+  const world = { plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, beginning: () => undefined as void };
   let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
   const loops = {
     add: ({ run }: { run: typeof look }) => {
@@ -40,13 +40,14 @@ function loopOf(key: readonly string[], utilization: number) {
     keepsNothing: () => false,
     begin: async () => {
       world.asked++;
+      world.beginning();
       throw conflict('no core is free');
     },
   };
   const parts = [
     loops,
     { all: () => [policy], revisionOf: () => 1 },
-    { running: () => [], ofChain: () => undefined, ofNf: () => [] },
+    { running: () => [], ofChain: () => undefined, ofNf: () => [], isHeld: () => world.held },
     scaler,
     {},
     { of: () => loadOf(world.utilization) },
@@ -83,6 +84,21 @@ it('leaves an NF overloaded whose change was refused, and tells that once', asyn
   expect(world.asked).toBeGreaterThan(1);
   expect(now()).toMatchObject({ state: 'overloaded', refusal: 'no core is free' });
   expect(world.told).toEqual(['scaling.refused']);
+});
+
+it('waits while something else has the chain, also where that came first at the last moment, and refuses nothing then', async () => {
+  for (const key of [['ip.src'], []]) {
+    const { world, pass, now } = loopOf(key, 0.95);
+    world.beginning = () => {
+      world.held = true;
+    };
+    await pass(10);
+    expect([world.asked, world.told, now().refusal]).toEqual([1, [], null]);
+    world.held = false;
+    world.beginning = () => undefined;
+    await pass(0.5);
+    expect([world.asked, world.told]).toEqual([2, ['scaling.refused']]);
+  }
 });
 
 it('tells a refusal once however often the overload comes and goes, and anew after a minute without', async () => {

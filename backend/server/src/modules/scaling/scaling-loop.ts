@@ -115,7 +115,8 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       if (!load) watch.untracked = null;
       return;
     }
-    const mayChange = nowMs >= this.notBefore(policy, watch, nowMs);
+    // What has the chain for a moment refuses nothing.
+    const mayChange = nowMs >= this.notBefore(policy, watch, nowMs) && !this.scalings.isHeld(nf.chain_id);
     if (mayChange && (await this.arm(policy, watch, run))) return;
     const changedMs = Math.max(watch.memory.changedMs, this.lastEnd(policy, nowMs));
     const { decision, memory } = decideScaling(policy, load, { ...watch.memory, changedMs }, nowMs);
@@ -136,13 +137,13 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       kind === 'out' ? `Split ${instance.id}: ${instances} instances` : `Remove ${instance.id}: ${instances} instances`;
     run.decide({ subject: policy.id, what, why, inputs: inputsOf(load), told: true });
     const split = kind === 'out' ? { split: instance.ordinal } : {};
-    const refused = await this.begin(policy, watch, { instances, cause: why, ...split }, run);
+    const outcome = await this.begin(policy, watch, { instances, cause: why, ...split }, run);
     // What was refused has changed nothing: it stays due.
-    if (refused === null) watch.memory = memory;
-    else this.refuse(policy, watch, 'refusal', refused, load, run);
+    if (outcome === 'begun') watch.memory = memory;
+    else if (outcome !== 'waits') this.refuse(policy, watch, 'refusal', outcome.refused, load, run);
   }
 
-  /** Has engines track the flows of the NF before they need to. Whether that was begun, or refused. */
+  /** Has engines track the flows of the NF before they need to. Whether that was begun, refused, or waits. */
   private async arm(policy: StoredScalingPolicy, watch: Watch, run: LoopRun): Promise<boolean> {
     const running = runningNf(this.view.plan, policy.nf);
     if (!running || running.tracked || running.waived) {
@@ -153,18 +154,18 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     if (this.scaler.keepsNothing(running)) return false;
     const why = 'flows in progress have to be known before their instance is split';
     run.decide({ subject: policy.id, what: `Track the flows of ${policy.nf.node_id}`, why, inputs: {} });
-    const refused = await this.begin(policy, watch, { instances: running.instances.length, cause: why }, run);
-    if (refused !== null) this.refuse(policy, watch, 'untracked', refused, null, run);
+    const outcome = await this.begin(policy, watch, { instances: running.instances.length, cause: why }, run);
+    if (typeof outcome === 'object') this.refuse(policy, watch, 'untracked', outcome.refused, null, run);
     return true;
   }
 
-  /** Null: it has begun. Otherwise why it was refused. */
+  /** `waits`: something else has the chain. */
   private async begin(
     policy: StoredScalingPolicy,
     watch: Watch,
     wish: { readonly instances: number; readonly cause: string; readonly split?: number },
     run: LoopRun,
-  ): Promise<string | null> {
+  ): Promise<'begun' | 'waits' | { readonly refused: string }> {
     const flows = policy.strategy === 'migrate' ? 'migrate' : 'keep';
     const drain_s = Math.max(60, Math.round(policy.cooldown_s));
     const about = { nf: policy.nf, policy_id: policy.id, by: ACTOR, bySwitches: policy.strategy === 'never' };
@@ -172,10 +173,10 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       await run.step(this.scaler.begin({ ...wish, cause: wish.cause.slice(0, 500), flows, drain_s, ...about }));
       watch.refusal = null;
       watch.refusals = 0;
-      return null;
+      return 'begun';
     } catch (error) {
       if (!(error instanceof ProblemError) || error.status >= 500) throw error;
-      return error.message;
+      return this.scalings.isHeld(policy.nf.chain_id) ? 'waits' : { refused: error.message };
     }
   }
 

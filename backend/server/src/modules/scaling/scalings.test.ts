@@ -67,7 +67,7 @@ it('is told once to have begun, also after it has come further', async () => {
   expect(told).toEqual(['scaling.in']);
 });
 
-it('has the chain to itself from its begin to its end, and leaves it where nothing was begun', async () => {
+it('has the lease on its chain from its begin to its end, and leaves it where nothing was begun', async () => {
   const { scalings, held } = scalingsWith();
   await scalings.begin(WAITING);
   expect(held).toEqual(['change chain/c-1 sc-1']);

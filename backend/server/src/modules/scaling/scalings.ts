@@ -65,7 +65,10 @@ export class Scalings implements OnModuleInit {
     return this.all().filter(({ nf }) => nf.chain_id === chain_id && nf.node_id === node_id);
   }
 
-  /** From now on to its end nothing else changes the chain by itself. Throws 409 that names what changes it already. */
+  /**
+   * From now on to its end reconfiguration, upkeep and hand-overs of splits wait; healing and deployments do not. Throws 409
+   * that names what changes the chain already.
+   */
   begin(scaling: Scaling): Promise<void> {
     return this.collections.commit((batch) => {
       const other = this.ofChain(scaling.nf.chain_id);
@@ -75,6 +78,12 @@ export class Scalings implements OnModuleInit {
       this.leases.acquireIn(batch, { ...leaseOf(scaling), by: scaling.by, resources });
       batch.put(this.stored, { scaling, told: false });
     });
+  }
+
+  /** Whether something changes the chain, for which another change has to wait. */
+  isHeld(chainId: string): boolean {
+    const resources = [chainResource(chainId)];
+    return this.leases.conflictOf({ claim: 'change', holder: '', resources }) !== null;
   }
 
   /** That it has begun, once: its first operation was accepted. */

@@ -69,13 +69,16 @@ let world: {
 };
 /** Outlives a server. */
 let stored: Map<string, { id: string }>;
+/** Why nothing can be stored; null: it can. */
+let outage: Error | null;
 
 function server() {
+  let writes: (() => void)[] = [];
   const batch = {
-    put: (_: unknown, value: { id: string }) => void stored.set(value.id, value),
-    remove: (_: unknown, id: string) => stored.delete(id),
-    also: (write: (transaction: unknown) => void) => write(null),
-    onStored: (apply: () => void) => apply(),
+    put: (_: unknown, value: { id: string }) => void writes.push(() => stored.set(value.id, value)),
+    remove: (_: unknown, id: string) => void writes.push(() => stored.delete(id)),
+    also: (write: (transaction: unknown) => void) => void writes.push(() => write(null)),
+    onStored: (apply: () => void) => void writes.push(apply),
   };
   const collections = {
     open: () => ({
@@ -83,7 +86,13 @@ function server() {
       get: (id: string) => stored.get(id),
       find: (id: string) => stored.get(id),
     }),
-    commit: async (work: (given: typeof batch) => unknown) => work(batch),
+    commit: async (work: (given: typeof batch) => unknown) => {
+      writes = [];
+      const result = work(batch);
+      if (outage) throw outage;
+      for (const write of writes) write();
+      return result;
+    },
   } as unknown as Collections;
   let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
   const loops = {
@@ -152,6 +161,7 @@ beforeEach(() => {
     ...{ base: 'pn-1', asked: [], told: [] },
   };
   stored = new Map();
+  outage = null;
 });
 const waits = () => world.told.filter(({ type }) => type === 'split.handover-waits').map(({ message }) => message);
 
@@ -216,8 +226,16 @@ it('is given up after so many looks, and goes on where it is tried again', async
   world.lease = { purpose: 'scaling', holder: 'sc-1' };
   await look();
   await expect(look.handover.retry('c-1', 'ids')).rejects.toThrow('It was not given up');
-  for (let looks = 1; looks < MOST_LOOKS; looks++) await look();
+  for (let looks = 1; looks < MOST_LOOKS - 1; looks++) await look();
   const why = 'the scaling sc-1 is under way';
+  // Nobody hears that it was given up before that is stored.
+  outage = new Error('Redis is away');
+  await expect(look()).rejects.toThrow('Redis is away');
+  expect(look.handover.progressOf('c-1', 'ids')).toEqual({ looks: MOST_LOOKS - 1, why, given_up: false });
+  outage = null;
+  await look();
+  expect(waits().at(-1)).toBe(`The split of ids stays at the engine: ${why}`);
+  expect(stored.get('c-1/ids')).toMatchObject({ looks: MOST_LOOKS, given_up: true });
   expect(look.handover.progressOf('c-1', 'ids')).toEqual({ looks: MOST_LOOKS, why, given_up: true });
   world.lease = null;
   await look();

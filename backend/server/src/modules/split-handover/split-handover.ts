@@ -120,7 +120,7 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
   async retry(chainId: string, nodeId: string): Promise<HandoverProgress> {
     const id = `${chainId}/${nodeId}`;
     const again = await this.collections.commit((batch) => {
-      const known = this.stored.find(id);
+      const known = this.latest.get(id) ?? this.stored.find(id);
       if (!known) throw notFound('hand-over of the split of NF', nodeId);
       if (!known.given_up) throw conflict('It was not given up: it goes on by itself.');
       const next: Handover = { ...known, looks: 0, why: null, given_up: false };
@@ -156,11 +156,11 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
     const operation_id = known.asked?.operation_id ?? operationOf(known);
     const operation = await step(this.operations.get(operation_id));
     if (operation && !isOver(operation)) return;
-    this.latest.delete(id);
     const done = operation && ['COMPLETED', 'PARTIALLY_COMPLETED'].includes(operation.state) ? operation : null;
     await step(
       this.collections.commit((batch) => {
         batch.remove(this.stored, id);
+        batch.onStored(() => this.latest.delete(id));
         if (done === null) return;
         const exceptions = exceptionsIn(done, known);
         const data = { chain_id, node_id, exceptions, operation_id };
@@ -193,6 +193,7 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
       await run.step(
         this.collections.commit((batch) => {
           batch.put(this.stored, before);
+          batch.onStored(() => this.latest.delete(id));
           batch.also((transaction) =>
             this.events.appendIn(transaction, {
               ...{ type: 'split.staged', subject: about.chain_id, message, data: { ...about, instances } },
@@ -205,18 +206,25 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
     const { total, why, ...more } = await this.attempt(split, plan, now, run);
     const isLast = why !== null && now.looks >= MOST_LOOKS;
     const after: Handover = { ...now, ...more, why: why ?? now.why, given_up: isLast };
-    this.latest.set(id, after);
-    if (why !== null && (why !== before.why || isLast)) {
-      const message = isLast
-        ? `The split of ${asked.node_id} stays at the engine: ${why}`
-        : `The hand-over of the split of ${asked.node_id} waits: ${why}`;
-      const data = { ...about, exceptions: total, given_up: isLast };
-      this.events.append({ type: 'split.handover-waits', subject: about.chain_id, message, data });
+    const isTold = why !== null && (why !== before.why || isLast);
+    const isStored = isTold || after.asked !== before.asked || after.failed !== before.failed;
+    if (!isStored && after.looks % STORED_EVERY !== 0) {
+      this.latest.set(id, after);
+      return;
     }
-    const isStored =
-      isLast || after.why !== before.why || after.asked !== before.asked || after.failed !== before.failed;
-    if (isStored || after.looks % STORED_EVERY === 0)
-      await run.step(this.collections.commit((batch) => batch.put(this.stored, after)));
+    const message = isLast
+      ? `The split of ${asked.node_id} stays at the engine: ${why}`
+      : `The hand-over of the split of ${asked.node_id} waits: ${why}`;
+    const data = { ...about, exceptions: total, given_up: isLast };
+    const event = { type: 'split.handover-waits', subject: about.chain_id, message, data } as const;
+    await run.step(
+      this.collections.commit((batch) => {
+        batch.put(this.stored, after);
+        if (isTold) batch.also((transaction) => this.events.appendIn(transaction, event));
+        // What could not be stored is looked at anew.
+        batch.onStored(() => this.latest.set(id, after));
+      }),
+    );
   }
 
   /** `why`: it is not handed over; null: it is, or nothing new is known. */

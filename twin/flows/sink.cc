@@ -60,12 +60,11 @@ void sink(const SinkSettings& settings, const std::atomic<bool>& stop, const Rep
     const uint64_t overflow = ring.overflow();
     const double bits = 8.0 * static_cast<double>(flows.counts().bytes - bytes_before);
     const double interval_ns = static_cast<double>(now_ns - reported_ns);
-    std::string detail = flows.worst().value_or("");
-    if (flows.forgot()) {
-      const std::string why = "flows were forgotten for want of room, and figures by flow are incomplete from then on";
-      detail = detail.empty() ? why : why + "; " + detail;
-    }
-    if (overflow > 0) detail = std::to_string(overflow) + " packets arrived and found no room here";
+    std::string detail;
+    const auto add = [&detail](const std::string& what) { detail += (detail.empty() ? "" : "; ") + what; };
+    if (overflow > 0) add(std::to_string(overflow) + " packets arrived and found no room here");
+    if (flows.forgot()) add("flows were forgotten for want of room, and figures by flow are incomplete from then on");
+    if (const auto worst = flows.worst(); worst && overflow == 0) add(*worst);
     report(metrics_of(flows, foreign + overflow, interval_ns > 0 ? bits * 1e9 / interval_ns : 0), detail);
     bytes_before = flows.counts().bytes;
     reported_ns = now_ns;

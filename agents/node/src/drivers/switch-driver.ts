@@ -77,7 +77,7 @@ export interface SwitchDriver {
    */
   apply(spec: SwitchSpec, ports: readonly ObservedPort[]): Promise<void>;
   read(): Promise<SwitchReading>;
-  /** Of a switch that keeps flows: those of a split that have not ended. */
+  /** Of a switch that keeps flows: those of a split that have not ended. Rejects where that is not known, as with another program. */
   kept?(split: number): Promise<readonly KeptFlowKey[]>;
   /** Of a switch with the ability `traces`. Rejects with the reason if the switch refuses. */
   readonly tracer?: PacketTracer;

@@ -2,6 +2,8 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { PACKAGE_ROOT } from '../../package-root.js';
 import { splitSpec } from '../../testing/switch-flows.js';
+import { OwnSwitch } from '../p4-own/own-switch.js';
+import { ProgrammableSwitch } from '../p4-switch/programmable-switch.js';
 import { canonicalBytes } from '../p4runtime/bytes.js';
 import type { Entity, Notice, TableEntry, Update } from '../p4runtime/messages.js';
 import { P4RuntimeClient, P4RuntimeError } from '../p4runtime/p4runtime-client.js';
@@ -26,12 +28,13 @@ class Device extends P4RuntimeClient {
   slow: Promise<void> | null = null;
   refusal: Error | null = null;
   hasOtherController = false;
+  hasOtherProgram = false;
 
   override listen(listener: (notice: Notice) => void) {
     this.tell = listener;
   }
   override async pipelineCookie() {
-    return (await PROGRAM.load()).cookie;
+    return this.hasOtherProgram ? '1' : (await PROGRAM.load()).cookie;
   }
   override acknowledge({ listId }: { readonly listId: string }) {
     this.acknowledged.push(listId);
@@ -120,6 +123,11 @@ it('names the flows of a split that it keeps, without those that have ended', as
       break;
     }
   expect(await driver.kept(7)).toEqual(names.slice(1));
+  // Its driver is changing: nobody may take them for ended.
+  device.hasOtherProgram = true;
+  const own = new OwnSwitch(device, new Map());
+  for (const any of [driver, new ProgrammableSwitch(driver, own)])
+    await expect(any.kept(7)).rejects.toThrow('it does not run the program of the fabric now');
 });
 
 it('says that flows are not kept while another controller has the switch, and when it refuses their entries', async () => {

@@ -105,7 +105,9 @@ export class P4Switch implements SwitchDriver {
 
   kept(split: number): Promise<readonly KeptFlowKey[]> {
     return this.inTurn(async () => {
-      const { info } = await this.program.load();
+      const { info, cookie } = await this.program.load();
+      if ((await this.client.pipelineCookie()) !== cookie)
+        throw new Error('it does not run the program of the fabric now');
       const { kept } = await this.held(true);
       const idle = idleFlows(kept);
       const live = [...kept].flatMap(([identity, entry]) => (idle.has(identity) ? [] : [entry]));

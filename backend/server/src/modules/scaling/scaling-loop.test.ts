@@ -25,7 +25,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** A loop all of whose changes are refused. */
 function loopOf(key: readonly string[], utilization: number) {
-  const world = { plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, beginning: () => undefined as void };
+  const world = { plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, beginning: () => {} };
   let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
   const loops = {
     add: ({ run }: { run: typeof look }) => {

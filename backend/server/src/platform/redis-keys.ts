@@ -52,6 +52,8 @@ export const KEYS = {
   desired: `${project}:desired`,
   /** string: the fabric's rules and what each switch was told for them (fabric/fabric-store.ts). */
   fabric: `${project}:fabric`,
+  /** durable collection: links that packets go around, with who told that they are down (fabric/links-around.ts). */
+  linksAround: `${project}:links-around`,
   /** durable collection of Deployment, by chain. */
   deployments: `${project}:deployments`,
   /** durable collection of Operation. */

@@ -8,8 +8,11 @@ type Link = Infrastructure['links'][number];
 export interface LinkStates {
   /** The infrastructure as switches forward in it: around links that are down, where another way leads. */
   readonly routed: Infrastructure;
-  /** Ids of links between switches that packets go around, where another way leads. */
-  readonly avoided: ReadonlySet<string>;
+  /**
+   * Links between switches that packets go around, where another way leads, by id: who told that they are down. Nobody: they are
+   * those of a switch that is lost.
+   */
+  readonly avoided: ReadonlyMap<string, readonly string[]>;
   /** Switches that do not answer and pass no packets. Packets go around them, where another way leads. */
   readonly lostSwitches: ReadonlySet<string>;
   /** By switch: whether packets arrive that have to take it, as seen now; absent: nobody knows. */

@@ -263,9 +263,13 @@ export class FabricControl
       (id) => this.told.switches[id]?.generation !== before[id]?.generation,
     );
     if (changed.length === 0) return;
-    const avoided = [...this.links.avoided].join(', ');
-    const lost = [...this.links.lostSwitches].map((id) => `; ${id} does not answer and passes no packets`).join('');
-    const around = avoided === '' ? '' : `${lost}; packets go around ${avoided} where another way leads`;
+    const { lostSwitches } = this.links;
+    const lost = [...lostSwitches].map((id) => `; ${id} does not answer and passes no packets`).join('');
+    const avoided = [...this.links.avoided].map(([link, by]) =>
+      by.length === 0 ? link : `${link} (told to be down by ${by.join(' and ')})`,
+    );
+    const around =
+      avoided.length === 0 ? '' : `${lost}; packets go around ${avoided.join(', ')} where another way leads`;
     const why = `the infrastructure, a link between switches, the abilities of a switch or the entries of a P4 program changed${around}`;
     decide({ subject, what: `Tell ${changed.join(', ')}`, why, inputs });
   }

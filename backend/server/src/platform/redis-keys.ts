@@ -44,10 +44,13 @@ export const KEYS = {
   chains: `${project}:chains`,
   /** hash version -> ChainVersion. */
   versions: (chainId: string) => `${project}:versions:${chainId}`,
-  /** string: a Plan; expires after a day or is evicted by newer previews, unless it is deployed. */
+  /** string: a Plan; expires after a day or is evicted by newer ones, unless it is deployed or held. */
   plan: (id: string) => `${project}:plan:${id}`,
-  /** sorted set: keys of the retained previews by the time they were last read, and of plans by when they ceased to run. */
+  /** sorted sets: keys of plans that users asked for, and of those that the server made or that ran, by when they were last read or put there. */
   planPreviews: `${project}:plan-previews`,
+  planOwn: `${project}:plan-own`,
+  /** hash: keys of plans that are kept whatever comes, by who needs them. */
+  planHolds: `${project}:plan-holds`,
   /** string: what nodes and fabric were last told and how far the change is (deployments/desired-store.ts). */
   desired: `${project}:desired`,
   /** string: the fabric's rules and what each switch was told for them (fabric/fabric-store.ts). */

@@ -1,5 +1,6 @@
 import type { DriverChange, Plan, PlanRequest } from '@orrery/contract';
 import type { BetterPlan, MeasuredLoad, Move, UpkeepComparison } from '@orrery/planner';
+import type { Shelf } from './plan-shelves.js';
 
 export const PLANS = Symbol('PlanStore');
 
@@ -30,9 +31,9 @@ export interface PlanStore {
   tryOut(request: PlanRequest, base: Plan | null, coming?: readonly DriverChange[]): Promise<Plan>;
   /**
    * Plans on top of `base`, the plan in effect once every accepted operation is done, and stores the result. `coming`: what they
-   * will have changed of the drivers of switches by then.
+   * will have changed of the drivers of switches by then. `shelf`: where it is kept; absent: among the server's own.
    */
-  make(request: PlanRequest, base: Plan | null, coming?: readonly DriverChange[]): Promise<Plan>;
+  make(request: PlanRequest, base: Plan | null, coming?: readonly DriverChange[], shelf?: Shelf): Promise<Plan>;
   /** Compares what runs by `base`, in the thread that plans; stores nothing. */
   compare(limits: CompareLimits, base: Plan, coming?: readonly DriverChange[]): Promise<PlacementComparison>;
   /** Why the NFs of its chains are, or may be, described otherwise than in the plan, as a sentence; null: they are not. */

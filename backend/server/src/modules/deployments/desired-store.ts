@@ -12,12 +12,14 @@ import { isEmptyNode, type Phase } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
 import { Mutex } from '../../platform/mutex.js';
+import { conflict } from '../../platform/problem.js';
 import { STORE, type Store, type Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { unreadableState } from '../../platform/state-version.js';
 import type { DeploymentView, ExitView } from '../../ports/deployment-view.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { PLAN_SHELVES, type PlanShelves } from '../../ports/plan-shelves.js';
 import { afterOperation, type RunningVersions } from './versions.js';
 
 /** What runs by the latest operation that has come about: what one that ends without effect goes back to. */
@@ -55,9 +57,6 @@ export interface Desired {
   readonly drivers?: readonly DriverChange[];
 }
 
-/** How long a plan that no longer runs is kept, unless newer ones take its place. */
-const KEEP_OLD_PLAN_S = 30 * 86_400;
-
 /** Of chains. */
 const MAX_DEPLOYMENTS = 1000;
 
@@ -94,6 +93,7 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(OPERATIONS) private readonly operations: OperationLog,
     @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(PLAN_SHELVES) private readonly shelves: PlanShelves,
   ) {
     this.entries = collections.open({
       key: KEYS.deployments,
@@ -182,7 +182,10 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     this.listeners.push(listener);
   }
 
-  /** Stores a change in one transaction, one change at a time; memory is updated once Redis has it. */
+  /**
+   * Stores a change in one transaction, one change at a time; memory is updated once Redis has it. Throws 409 where a plan
+   * that is accepted is not stored any more.
+   */
   commit(makeChange: () => DesiredChange | null): Promise<void> {
     return this.mutex.run(async () => {
       if (this.unsure) await this.reload();
@@ -214,6 +217,11 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
 
   private async write(change: DesiredChange): Promise<void> {
     const { deployments, operations = [], accept, events, putIn } = change;
+    const { before, after } = this.plansOf(change);
+    const fresh = [...after].filter((id) => !before.has(id));
+    const [gone] = await this.shelves.claim(fresh);
+    if (gone !== undefined)
+      throw conflict(`Plan ${gone} is not kept any more: newer ones have taken its place. Plan again.`);
     await this.collections
       .commit((batch) => {
         for (const [id, deployment] of deployments ?? []) {
@@ -230,30 +238,33 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
       })
       .catch((error: unknown) => {
         this.doubt();
+        // Where that fails, too, they expire.
+        this.shelves.putBack(fresh).catch(() => undefined);
         throw error;
       });
     this.tell();
   }
 
-  private writeIn(transaction: Transaction, { desired, plan, accept, replanned, over = [] }: DesiredChange): void {
+  private writeIn(transaction: Transaction, change: DesiredChange): void {
+    const { desired, accept, over = [] } = change;
     if (desired) transaction.set(KEYS.desired, JSON.stringify(desired));
     if (accept) transaction.rpush(KEYS.operationQueue, accept.operation.id);
     for (const { id } of over) transaction.lrem(KEYS.operationQueue, 0, id);
-    const before = this.plansKept(this.queue, this.plan, this.planInForce);
-    const after = this.plansKept(
-      this.queueAfter({ accept, replanned, over }),
-      plan,
-      desired && this.inForceAfter(desired),
-    );
-    for (const id of after) transaction.persist(KEYS.plan(id));
-    for (const id of before) {
-      if (after.has(id)) continue;
-      transaction.expire(KEYS.plan(id), KEEP_OLD_PLAN_S);
-      transaction.zadd(KEYS.planPreviews, Date.now(), KEYS.plan(id));
-    }
+    const { before, after } = this.plansOf(change);
+    for (const id of after) this.shelves.useIn(transaction, id);
+    for (const id of before) if (!after.has(id)) this.shelves.retireIn(transaction, id);
   }
 
-  /** Ids of the plans that must not expire; undefined: as they are. */
+  /** Ids of the plans that must not expire. */
+  private plansOf(change: DesiredChange): Readonly<Record<'before' | 'after', ReadonlySet<string>>> {
+    const { desired, plan } = change;
+    return {
+      before: this.plansKept(this.queue),
+      after: this.plansKept(this.queueAfter(change), plan, desired && this.inForceAfter(desired)),
+    };
+  }
+
+  /** Undefined: as they are. */
   private plansKept(
     queue: readonly Accepted[],
     plan: Plan | null = this.plan,

@@ -6,8 +6,10 @@ import { Input, Route } from '../../platform/route.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { PLAN_SHELVES } from '../../ports/plan-shelves.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { Certifier } from './certifier.js';
+import { StoredPlans } from './plan-shelves.js';
 import { Planner } from './planner.js';
 import { PlansService } from './plans.service.js';
 
@@ -27,7 +29,7 @@ class PlansController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Plan> {
     const { base, coming } = await this.baseOf(body);
-    const plan = await this.plans.make(body, base, coming);
+    const plan = await this.plans.make(body, base, coming, 'previews');
     reply.header('location', `${API_PREFIX}/plans/${plan.id}`);
     return plan;
   }
@@ -70,7 +72,14 @@ class PlansController {
 @Global()
 @Module({
   controllers: [PlansController],
-  providers: [PlansService, Planner, Certifier, { provide: PLANS, useExisting: PlansService }],
-  exports: [PLANS],
+  providers: [
+    StoredPlans,
+    PlansService,
+    Planner,
+    Certifier,
+    { provide: PLANS, useExisting: PlansService },
+    { provide: PLAN_SHELVES, useExisting: StoredPlans },
+  ],
+  exports: [PLANS, PLAN_SHELVES],
 })
 export class PlansModule {}

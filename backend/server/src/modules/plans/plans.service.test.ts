@@ -1,8 +1,8 @@
 import { type Plan, PlanRequest } from '@orrery/contract';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Store } from '../../platform/redis.js';
 import { RACK } from '../../testing/fixtures.js';
-import { Planner } from './planner.js';
+import type { StoredPlans } from './plan-shelves.js';
+import type { Planner } from './planner.js';
 import { PlansService } from './plans.service.js';
 
 const BASE = { id: 'plan-base', chains: [], graph: { nodes: [] } } as unknown as Plan;
@@ -23,11 +23,10 @@ beforeEach(() => {
   abilities = null;
   revisions = new Map();
   calibration = { entries: {}, hop: null };
-  const transaction = { set: (key: string) => kept.push(key), zadd: () => undefined, eval: () => undefined };
-  const store = { transact: async (write: (it: unknown) => void) => write(transaction) } as unknown as Store;
+  const stored = { keep: async (id: string) => void kept.push(id) } as unknown as StoredPlans;
   make = vi.fn(async ({ id }: { id: string }) => ({ plan: { id, created_ms: 0 }, text: '{}' }));
   plans = new PlansService(
-    store,
+    stored,
     { version: async () => ({ definition: CHAIN }) } as never,
     {
       all: () => [],

@@ -14,8 +14,6 @@ import {
 import { imageOf } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
 import { invalid, notFound } from '../../platform/problem.js';
-import { STORE, type Store } from '../../platform/redis.js';
-import { KEYS } from '../../platform/redis-keys.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { CALIBRATION, type CalibrationView } from '../../ports/calibration.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
@@ -23,33 +21,17 @@ import { DESCRIPTORS, type DescriptorCatalogue } from '../../ports/descriptor-ca
 import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
+import type { Shelf } from '../../ports/plan-shelves.js';
 import type { CompareLimits, PlacementComparison, PlanStore } from '../../ports/plan-store.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { tooManyMoves } from './asked-moves.js';
 import { scaled, splitsOf, unfitSplits, unknownSplits } from './asked-splits.js';
 import { keptOut } from './kept-out.js';
 import type { Planned } from './plan-job.js';
+import { StoredPlans } from './plan-shelves.js';
 import { plannedDrivers } from './planned-drivers.js';
 import { type MadePlan, Planner } from './planner.js';
 
-const KEEP_S = 86_400;
-/** Undeployed plans that are kept, the most recently read ones, in number and bytes: Redis does not evict on its own. */
-const KEEP_PREVIEWS = 200;
-const KEEP_BYTES = 128 * 1024 * 1024;
-/**
- * Deletes the plans beyond the newest ARGV[1], or ARGV[2] bytes, of the index KEYS[1], except the newest and those without an
- * expiry: they are deployed.
- */
-const TRIM = `
-local bytes = 0
-for i, key in ipairs(redis.call('zrevrange', KEYS[1], 0, -1)) do
-  local is_deployed = redis.call('ttl', key) == -1
-  if not is_deployed then bytes = bytes + redis.call('strlen', key) end
-  if i > tonumber(ARGV[1]) or (i > 1 and bytes > tonumber(ARGV[2])) then
-    if not is_deployed then redis.call('del', key) end
-    redis.call('zrem', KEYS[1], key)
-  end
-end`;
 /** Number of look-aheads that are remembered until they are requested as plans. */
 const KEEP_LOOKED = 8;
 
@@ -60,7 +42,7 @@ export class PlansService implements PlanStore {
   private readonly looked = new Map<string, MadePlan & { readonly digests: readonly string[] }>();
 
   constructor(
-    @Inject(STORE) private readonly store: Store,
+    @Inject(StoredPlans) private readonly stored: StoredPlans,
     @Inject(CHAINS) private readonly chains: ChainStore,
     @Inject(DESCRIPTORS) private readonly catalogue: DescriptorCatalogue,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
@@ -73,9 +55,8 @@ export class PlansService implements PlanStore {
   ) {}
 
   async get(id: string): Promise<Plan> {
-    const plan = await this.store.json<Plan>(KEYS.plan(id));
+    const plan = await this.stored.read(id);
     if (!plan) throw notFound('plan', id);
-    await this.store.redis.zadd(KEYS.planPreviews, 'XX', Date.now(), KEYS.plan(id));
     return plan;
   }
 
@@ -87,10 +68,15 @@ export class PlansService implements PlanStore {
     return (await this.planned(request, base, coming, { remember: false })).plan;
   }
 
-  async make(request: PlanRequest, base: Plan | null, coming: readonly DriverChange[] = []): Promise<Plan> {
+  async make(
+    request: PlanRequest,
+    base: Plan | null,
+    coming: readonly DriverChange[] = [],
+    shelf: Shelf = 'own',
+  ): Promise<Plan> {
     const { plan, text } = await this.planned(request, base, coming);
     this.looked.delete(plan.id);
-    await this.keep(plan, text);
+    await this.stored.keep(plan.id, text, shelf);
     return plan;
   }
 
@@ -109,15 +95,6 @@ export class PlansService implements PlanStore {
       return 'This was planned by an earlier version of Orrery, which did not record how its NFs were described.';
     const changed = revisions.find(([nf, revision]) => revision !== nf_revisions[nf]);
     return changed ? `NF "${changed[0]}" was changed since this was planned.` : null;
-  }
-
-  private keep({ id, created_ms }: Plan, text: string): Promise<unknown> {
-    const key = KEYS.plan(id);
-    return this.store.transact((transaction) => {
-      transaction.set(key, text, 'EX', KEEP_S);
-      transaction.zadd(KEYS.planPreviews, created_ms, key);
-      transaction.eval(TRIM, 1, KEYS.planPreviews, KEEP_PREVIEWS, KEEP_BYTES);
-    });
   }
 
   /**

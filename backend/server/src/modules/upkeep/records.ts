@@ -15,6 +15,7 @@ import { conflict } from '../../platform/problem.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { chainResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
+import { PLAN_SHELVES, type PlanShelves } from '../../ports/plan-shelves.js';
 
 const StoredPolicy = UpkeepPolicyRequest.safeExtend({ id: Id }).readonly();
 type StoredPolicy = z.infer<typeof StoredPolicy>;
@@ -23,6 +24,7 @@ const POLICY = 'upkeep';
 const DEFAULT: StoredPolicy = { ...UpkeepPolicyRequest.parse({}), id: POLICY };
 
 const ADVICE = 'advice';
+const HOLDER = 'upkeep';
 
 /** A better plan, and what has become of it. */
 const Proposal = z.strictObject({
@@ -66,6 +68,7 @@ export class UpkeepRecords implements OnModuleInit {
     @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(LEASES) private readonly leases: LeaseBook,
+    @Inject(PLAN_SHELVES) private readonly shelves: PlanShelves,
   ) {
     this.policies = collections.open({
       key: KEYS.upkeepPolicy,
@@ -186,6 +189,8 @@ export class UpkeepRecords implements OnModuleInit {
 
   private put(batch: Batch, advice: StoredAdvice, ifMatch: string | null = null): void {
     batch.put(this.advices, advice, ifMatch);
+    // It can be shown for as long as it is advised.
+    batch.also((transaction) => this.shelves.holdIn(transaction, HOLDER, advice.proposal?.plan_id ?? null));
   }
 
   private tell(batch: Batch, event: EventDraft): void {

@@ -6,6 +6,7 @@ import type { DurableCollection } from '../../../platform/durable-collection/dur
 import { KEYS } from '../../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../../ports/event-log.js';
 import { LEASES, type LeaseBook, type Resource } from '../../../ports/lease-book.js';
+import { PLAN_SHELVES, type PlanShelves } from '../../../ports/plan-shelves.js';
 import { Course } from '../conduct/course.js';
 
 /** Older ones are deleted. */
@@ -25,6 +26,7 @@ export class Records implements OnModuleInit {
     @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(LEASES) private readonly leases: LeaseBook,
     @Inject(EVENT_LOG) private readonly events: EventLog,
+    @Inject(PLAN_SHELVES) private readonly shelves: PlanShelves,
   ) {
     this.records = collections.open({
       key: KEYS.reconfigurations,
@@ -88,6 +90,8 @@ export class Records implements OnModuleInit {
   private put(batch: Batch, record: Recorded, events: readonly EventDraft[]): void {
     batch.put(this.records, record);
     batch.also((transaction) => {
+      // What it is taken back to.
+      this.shelves.holdIn(transaction, record.run.id, record.course?.plan_before ?? null);
       for (const event of events) this.events.appendIn(transaction, event);
     });
   }

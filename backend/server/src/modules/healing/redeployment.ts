@@ -162,9 +162,10 @@ export class Redeployment {
       const { operation_id } = this.find(id);
       const known = operation_id === null ? undefined : this.deployer.operation(operation_id);
       if (known && !isOver(known)) throw conflict(`It is being deployed by ${known.id}.`);
+      // First: where this is refused, its packets are still dropped.
+      await this.keepers.of(id)?.giveUp(id, by);
       if (this.view.comingPlan?.guarded?.some(({ chain_id }) => chain_id === id))
         await this.deployer.change({ remove: [id] }, { id: newId('op'), kind: 'undeploy', by });
-      await this.keepers.of(id)?.giveUp(id, by);
       await this.records.commit((draft) => {
         draft.changeChain(id, () => undefined);
         draft.tell({ type: 'healing.given-up', subject: id, message: 'It is not deployed again', actor: by, data: {} });

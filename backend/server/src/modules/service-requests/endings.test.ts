@@ -1,7 +1,8 @@
 import type { Operation } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { conflict, invalid, ProblemError, unavailable } from '../../platform/problem.js';
-import { backoffMs, endingOf, refusalOf } from './endings.js';
+import { backoffMs, endingOf, endingOfLate, refusalOf } from './endings.js';
+import { Memories, takeLate, takeNote } from './memories.js';
 
 const over = (state: Operation['state'], cancelled_by: string | null = null) =>
   ({ state, cancelled_by, error: { detail: 'because', errors: [] } }) as unknown as Operation;
@@ -11,7 +12,7 @@ it('requests wait where something else was in the way, and are refused by what d
   expect(refusalOf(new ProblemError(412, 'At another revision.'))).toMatchObject({ is: 'passing' });
   expect(refusalOf(invalid([], 'There are too few cores.'))).toEqual({ is: 'final', why: 'There are too few cores.' });
   const codeOf = (...codes: string[]) => invalid(codes.map((code) => ({ pointer: '', detail: 'because', code })));
-  expect(refusalOf(codeOf('out-of-time'))).toMatchObject({ is: 'passing' });
+  expect(refusalOf(codeOf('out-of-time'))).toMatchObject({ is: 'late' });
   expect(refusalOf(codeOf('cpu'))).toMatchObject({ is: 'final' });
   for (const code of ['switch-table', 'switch-ability', 'class-conflict'])
     expect(refusalOf(codeOf('link-bandwidth', code))).toMatchObject({ is: 'crowded' });
@@ -25,6 +26,15 @@ it('an operation that was taken back is tried again a few times, and one that wa
   expect(ends).toEqual(['passing', 'passing', 'passing', 'passing', 'final', 'final']);
   expect(endingOf(over('FAILED'), 0)).toEqual({ is: 'passing', why: 'because' });
   expect(endingOf(over('ROLLED_BACK', 'somebody'), 0)).toEqual({ is: 'final', why: 'because' });
+});
+
+it('a plan that takes too long is tried again a few times, while nothing changes on which it depends', () => {
+  const memory = new Memories().of('pool');
+  const endsIn = (surroundings: string) => endingOfLate('it took too long', takeLate(memory, surroundings)).is;
+  expect(['a', 'a', 'a', 'a', 'a'].map(endsIn)).toEqual(['passing', 'passing', 'passing', 'passing', 'final']);
+  takeNote(memory, { is: 'final', why: '' }, 0);
+  expect(['a', 'a', 'b', 'b', 'b', 'b', 'b'].map(endsIn).lastIndexOf('final')).toBe(6);
+  expect(memory.late).toEqual({ surroundings: 'b', times: 5 });
 });
 
 it('attempts are further and further apart, up to a bound', () => {

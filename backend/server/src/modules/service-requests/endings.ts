@@ -2,16 +2,22 @@ import type { Operation } from '@orrery/contract';
 import { ProblemError } from '../../platform/problem.js';
 
 /** How an attempt to enforce requests ended. */
-export type Ending =
-  | { readonly is: 'done' }
+export type Ending = { readonly is: 'done' } | Failure;
+
+type Failure = Exclude<Refusal, { is: 'late' }>;
+
+/** Why an operation was not accepted. */
+export type Refusal =
   /** Something else was in the way: it is tried again. */
   | { readonly is: 'passing'; readonly why: string }
+  /** The plan took too long. */
+  | { readonly is: 'late'; readonly why: string }
   /** The switches do not take the classes beside what came first: it is decided on the requests anew. */
   | { readonly is: 'crowded'; readonly why: string }
   /** It would end like this again. */
   | { readonly is: 'final'; readonly why: string };
 
-/** Operations of one pool in a row that may come to nothing before the last reason counts. */
+/** Attempts of one pool in a row that may come to nothing before the last reason counts. */
 const MOST_FAILURES = 5;
 
 /** What a class is refused for at a switch. */
@@ -26,14 +32,20 @@ export function endingOf({ state, error, cancelled_by }: Operation, failures: nu
 
 /**
  * Of an operation that was not accepted. That no plan has room or the chain is wrong (422) does not pass; a full queue,
- * another plan that came first, an agent that is away (409, 412), and too little time to plan do. Throws what is no refusal.
+ * another plan that came first, an agent that is away (409, 412) do, and too little time to plan may. Throws what is no
+ * refusal.
  */
-export function refusalOf(error: unknown): Exclude<Ending, { is: 'done' }> {
+export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof ProblemError) || error.status >= 500) throw error;
   const { status, message: why, errors } = error;
-  if (status === 409 || status === 412 || errors.some(({ code }) => code === 'out-of-time'))
-    return { is: 'passing', why };
+  if (status === 409 || status === 412) return { is: 'passing', why };
+  if (errors.some(({ code }) => code === 'out-of-time')) return { is: 'late', why };
   return { is: errors.some(({ code }) => CROWDED.includes(code)) ? 'crowded' : 'final', why };
+}
+
+/** Of a plan that took too long. `times`: of the pool in a row, in the same surroundings, before this one. */
+export function endingOfLate(why: string, times: number): Failure {
+  return { is: times + 1 >= MOST_FAILURES ? 'final' : 'passing', why };
 }
 
 /** Until the next attempt, in ms: doubles from `firstMs` to `mostMs`. */

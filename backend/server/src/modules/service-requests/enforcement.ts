@@ -12,8 +12,8 @@ import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { type ChainKeeper, NOT_KEPT_CHAINS, type NotKeptChains } from '../../ports/not-kept-chains.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { Decider } from './decider.js';
-import { backoffMs, type Ending, endingOf, refusalOf } from './endings.js';
-import { Memories, takeNote } from './memories.js';
+import { backoffMs, type Ending, endingOf, endingOfLate, type Refusal, refusalOf } from './endings.js';
+import { Memories, takeLate, takeNote } from './memories.js';
 import { heldRequest, PoolView, passes } from './pool-view.js';
 import { Pools } from './pools.js';
 import { Requests } from './requests.js';
@@ -216,7 +216,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
       await step(
         this.deployer.change({ chains: [{ chain_id, version }], implementations }, { id, kind: 'deploy', by }),
       );
-      this.memories.of(pool.definition.name).waitsFor = null;
+      Object.assign(this.memories.of(pool.definition.name), { waitsFor: null, late: null });
     } catch (error) {
       await this.settle(pool, id, this.meaningOf(pool, id, refusalOf(error)));
     }
@@ -226,11 +226,15 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
    * What a refusal means to the pool. One that ran and was left out waits until there is room. To decide anew helps no
    * request that had room by that already, and no pool without requests that wait.
    */
-  private meaningOf(pool: StoredPool, id: string, refusal: ReturnType<typeof refusalOf>): Ending {
+  private meaningOf(pool: StoredPool, id: string, given: Refusal): Ending {
     const { name } = pool.definition;
+    const memory = this.memories.of(name);
+    const surroundings = this.surroundings.now();
+    if (given.is !== 'late') memory.late = null;
+    const refusal = given.is === 'late' ? endingOfLate(given.why, takeLate(memory, surroundings)) : given;
     if (refusal.is !== 'passing' && this.view.isLeftOut(pool)) return { is: 'passing', why: refusal.why };
     if (refusal.is !== 'crowded') return refusal;
-    const isVain = this.memories.of(name).roomIn === this.surroundings.now();
+    const isVain = memory.roomIn === surroundings;
     const helps = !isVain && this.requests.claimsOf(name).some((it) => isOf(it, id));
     return helps ? refusal : { is: 'final', why: refusal.why };
   }

@@ -11,6 +11,8 @@ export interface Memory {
   notBeforeMs: number;
   /** Of these, operations that were accepted. */
   ended: number;
+  /** Plans in a row that took too long, and the surroundings in which they did; null: the last one did not. */
+  late: { readonly surroundings: string; readonly times: number } | null;
   /** Why it is tried again. */
   waitsFor: string | null;
   /** It is decided on waiting requests anew before the next attempt. */
@@ -30,6 +32,7 @@ const NOTHING: Memory = {
   failures: 0,
   notBeforeMs: 0,
   ended: 0,
+  late: null,
   waitsFor: null,
   crowded: false,
   roomIn: null,
@@ -53,11 +56,21 @@ export class Memories {
   }
 }
 
+/** A plan took too long; how many did before it, in a row and in the same surroundings. */
+export function takeLate(memory: Memory, surroundings: string): number {
+  const before = memory.late?.surroundings === surroundings ? memory.late.times : 0;
+  memory.late = { surroundings, times: before + 1 };
+  return before;
+}
+
 /** How an attempt to enforce ended. */
 export function takeNote(memory: Memory, ending: Ending, nowMs: number): void {
   const isOver = ending.is === 'done' || ending.is === 'final';
   memory.failures = isOver ? 0 : memory.failures + 1;
-  if (isOver) memory.ended = 0;
+  if (isOver) {
+    memory.ended = 0;
+    memory.late = null;
+  }
   memory.waitsFor = isOver ? null : ending.why;
   memory.notBeforeMs = isOver ? 0 : nowMs + backoffMs(memory.failures - 1, RETRY.firstMs, RETRY.mostMs);
   memory.crowded = ending.is === 'crowded';

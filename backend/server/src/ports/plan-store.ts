@@ -34,8 +34,16 @@ export interface PlanStore {
    * will have changed of the drivers of switches by then. `shelf`: where it is kept; absent: among the server's own.
    */
   make(request: PlanRequest, base: Plan | null, coming?: readonly DriverChange[], shelf?: Shelf): Promise<Plan>;
-  /** Compares what runs by `base`, in the thread that plans; stores nothing. */
-  compare(limits: CompareLimits, base: Plan, coming?: readonly DriverChange[]): Promise<PlacementComparison>;
+  /**
+   * Compares what runs by `base`, in the thread that plans, after all plans; stores nothing. Where it still waits when `signal`
+   * aborts, it is not made.
+   */
+  compare(
+    limits: CompareLimits,
+    base: Plan,
+    coming?: readonly DriverChange[],
+    signal?: AbortSignal,
+  ): Promise<PlacementComparison>;
   /** Why the NFs of its chains are, or may be, described otherwise than in the plan, as a sentence; null: they are not. */
   outdatedBy(plan: Plan): string | null;
 }

@@ -13,6 +13,7 @@ const REFUSALS: Record<Exclude<ThreadFailureKind, 'timeout'>, string> = {
   busy: 'Another plan is being proven; try again when it is done.',
   stopped: 'The proof was aborted.',
   crashed: 'The proof was aborted.',
+  'given-up': 'The proof was aborted.',
 };
 
 /** Runs one proof at a time, each in a new thread: a solver blocks its thread, and its memory never shrinks. */

@@ -108,6 +108,20 @@ it('makes plans before comparisons that wait, and both see what they are for', a
   expect(plan).toMatchObject({ plan: { feasible: true, base_plan: base.id } });
 });
 
+it('makes no comparison that was given up before its turn came, and the next one all the same', async () => {
+  const { plan: base } = await planner.plan(input(2));
+  const caller = new AbortController();
+  const compare = (signal?: AbortSignal) =>
+    planner.compare({ ...input(2), base, chains: base.chains }, { loads: [], max_moved: 8, held: [] }, signal);
+  const planning = planner.plan(input(16));
+  const given = expect(compare(caller.signal)).rejects.toMatchObject({ status: 503 });
+  caller.abort();
+  await given;
+  const next = compare();
+  expect((await planning).plan.feasible).toBe(true);
+  expect(await next).toMatchObject({ base: base.id });
+});
+
 it('names the field that makes planning impossible', async () => {
   const { chains: drawn, ...rest } = input(1);
 

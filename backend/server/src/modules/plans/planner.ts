@@ -61,9 +61,9 @@ export class Planner implements OnApplicationShutdown {
     return { plan, text: answer.plan };
   }
 
-  /** Throws as `plan`, 503 where the time does not suffice. */
-  async compare(input: Planned, compare: CompareLimits): Promise<PlacementComparison> {
-    const answer = await this.answerTo(input, COMPARE_LIMIT_S, 'normal', compare);
+  /** Throws as `plan`, 503 where the time does not suffice. One that still waits when `signal` aborts is not made. */
+  async compare(input: Planned, compare: CompareLimits, signal?: AbortSignal): Promise<PlacementComparison> {
+    const answer = await this.answerTo(input, COMPARE_LIMIT_S, 'normal', { compare, signal });
     if ('comparison' in answer) return answer.comparison;
     if ('failed' in answer && answer.failed === 'out-of-time')
       throw unavailable(`${COMPARE_LIMIT_S} s did not suffice to compare what runs with other placements.`);
@@ -75,7 +75,7 @@ export class Planner implements OnApplicationShutdown {
     input: Planned,
     time_limit_s: number,
     urgency: Urgency,
-    compare?: CompareLimits,
+    { compare, signal }: { readonly compare?: CompareLimits; readonly signal?: AbortSignal | undefined } = {},
   ): Promise<PlanJobResult> {
     const limit_ms = 1000 * time_limit_s;
     const late_ms = Math.min(LATE_MS, limit_ms / 2);
@@ -83,7 +83,11 @@ export class Planner implements OnApplicationShutdown {
     const run = () => {
       const limits = { search_steps: SEARCH_STEPS, late_ms, limit_ms };
       const job = { input: sentInput(input, shared), ...limits, ...(compare ? { compare } : {}) };
-      return this.thread.run(job, HARD_LIMIT_MS, urgency).catch((error) => this.refuse(error, input.id));
+      return this.thread.run(job, HARD_LIMIT_MS, urgency, signal).catch((error) => {
+        // What it was to bring to the thread is not there.
+        if (isGivenUp(error)) shared.forget();
+        return this.refuse(error, input.id);
+      });
     };
     const answer = await run();
     if (!('failed' in answer) || answer.failed !== 'not-kept') return answer;
@@ -94,6 +98,7 @@ export class Planner implements OnApplicationShutdown {
   private refuse(error: unknown, id: string): never {
     if (!(error instanceof ThreadFailure)) throw error;
     if (error.kind === 'busy') throw unavailable('Too many plans are queued; try again soon.');
+    if (error.kind === 'given-up') throw unavailable('The comparison was given up before its turn came.');
     if (error.kind === 'stopped') throw unavailable('The server is stopping.');
     this.log.error({ plan: id, detail: error.message }, 'the planner failed');
     if (error.kind === 'timeout')
@@ -117,6 +122,8 @@ async function withKnownRules(plan: Plan, base: Plan | null, pace: Pace): Promis
   }
   return { ...plan, fabric: { ...plan.fabric, rules } };
 }
+
+const isGivenUp = (error: unknown) => error instanceof ThreadFailure && error.kind === 'given-up';
 
 function refused(answer: PlanJobResult, time_limit_s: number): never {
   if ('field' in answer) throw invalid([{ pointer: answer.field, detail: answer.detail, code: 'cannot-be-planned' }]);

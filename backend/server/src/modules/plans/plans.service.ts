@@ -80,10 +80,19 @@ export class PlansService implements PlanStore {
     return plan;
   }
 
-  async compare(limits: CompareLimits, base: Plan, coming: readonly DriverChange[] = []): Promise<PlacementComparison> {
+  async compare(
+    limits: CompareLimits,
+    base: Plan,
+    coming: readonly DriverChange[] = [],
+    signal?: AbortSignal,
+  ): Promise<PlacementComparison> {
     const { away, ...input } = await this.inputOf(PlanRequest.parse({}), base, coming);
     const without_servers = [...input.without_servers, ...away];
-    return this.planner.compare({ ...input, without_servers, id: newId('plan'), created_ms: Date.now() }, limits);
+    return this.planner.compare(
+      { ...input, without_servers, id: newId('plan'), created_ms: Date.now() },
+      limits,
+      signal,
+    );
   }
 
   outdatedBy({ chains, nf_revisions }: Plan): string | null {

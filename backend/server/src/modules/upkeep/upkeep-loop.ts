@@ -140,7 +140,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     if (this.hindrance.isChanging) return { again };
     const placement = placementOf(plan);
     await this.withdraw(run, placement);
-    const compared = await run.step(this.compare(plan, again));
+    const compared = await run.step(this.compare(plan, again, run.signal));
     if (!compared) return { again };
     const found = withBounds(compared, this.bounds);
     const nowMs = performance.now();
@@ -161,7 +161,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /** Null: too little is measured, or the planner has no time. Nothing is searched where nothing has changed since the last search. */
-  private async compare(plan: Plan, lookMs: number): Promise<PlacementComparison | null> {
+  private async compare(plan: Plan, lookMs: number, signal: AbortSignal): Promise<PlacementComparison | null> {
     const { infrastructure, revision } = this.infrastructure.current;
     const loads = await this.loads.measuredBefore(plan, 2 * lookMs, Date.now());
     const hz = new Map(infrastructure.servers.map(({ id, ghz }) => [id, ghz * 1e9]));
@@ -179,7 +179,9 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     if (known?.of === of && known.catalogue === catalogue && sameLoads(known.loads, loads)) return known.found;
     const held = this.records.advice.proposal?.moves ?? known?.found.better?.moves ?? [];
     const limits = { loads, max_moved, held };
-    const found = await this.plans.compare(limits, plan, this.view.comingDrivers).catch(notCompared);
+    const found = await this.plans.compare(limits, plan, this.view.comingDrivers, signal).catch(notCompared);
+    // The loop has gone on without it.
+    if (signal.aborted) return null;
     if (typeof found === 'string') {
       this.forget(found, this.drifts);
       return null;

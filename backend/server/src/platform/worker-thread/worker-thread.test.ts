@@ -45,6 +45,20 @@ describe.each([false, true])('jobs in a thread, each in a new one: %s', (fresh) 
     expect(await next).toBe('next');
   });
 
+  it('are not run if nobody waits for them any more, and make room for others', async () => {
+    start(1, fresh);
+    const caller = new AbortController();
+    const running = thread.run({ kind: 'echo', value: 'first' }, LIMIT_MS, 'normal', caller.signal);
+    const given = thread.run({ kind: 'spin' }, LIMIT_MS, 'normal', caller.signal);
+    caller.abort();
+    const next = thread.run({ kind: 'echo', value: 'second' }, LIMIT_MS);
+    await expect(given).rejects.toMatchObject({ kind: 'given-up' });
+    await expect(thread.run({ kind: 'spin' }, LIMIT_MS, 'normal', caller.signal)).rejects.toMatchObject({
+      kind: 'given-up',
+    });
+    expect(await Promise.all([running, next])).toEqual(['first', 'second']);
+  });
+
   it('are refused if too many are waiting', async () => {
     start(1, fresh);
     const running = thread.run({ kind: 'echo', value: 'first' }, LIMIT_MS);

@@ -11,7 +11,7 @@ interface ThreadOptions {
   readonly memory_mb: number;
 }
 
-export type ThreadFailureKind = 'busy' | 'timeout' | 'crashed' | 'stopped';
+export type ThreadFailureKind = 'busy' | 'timeout' | 'crashed' | 'stopped' | 'given-up';
 
 /** Why a job has no result. */
 export class ThreadFailure extends Error {
@@ -51,14 +51,27 @@ export class WorkerThread<Job, Result> {
 
   constructor(private readonly options: ThreadOptions) {}
 
-  /** `limit_ms` counts from the start of the job. Rejects with `ThreadFailure`. */
-  run(job: Job, limit_ms: number, urgency: Urgency = 'normal'): Promise<Result> {
+  /**
+   * `limit_ms` counts from the start of the job. A job that still waits when `signal` aborts is not run. Rejects with
+   * `ThreadFailure`.
+   */
+  run(job: Job, limit_ms: number, urgency: Urgency = 'normal', signal?: AbortSignal): Promise<Result> {
     const waiting = this.waiting[urgency];
     return new Promise((resolve, reject) => {
+      const giveUp = () => reject(new ThreadFailure('given-up', 'nobody waits for it any more'));
+      if (signal?.aborted) return giveUp();
       if (this.isStopped) return reject(new ThreadFailure('stopped', 'the server is stopping'));
       if (this.running && waiting.length >= this.options.most_waiting)
         return reject(new ThreadFailure('busy', `${waiting.length} jobs are already waiting`));
-      waiting.push({ job, limit_ms, resolve, reject });
+      const entry = { job, limit_ms, resolve, reject };
+      waiting.push(entry);
+      const abort = () => {
+        const place = waiting.indexOf(entry);
+        if (place < 0) return;
+        waiting.splice(place, 1);
+        giveUp();
+      };
+      signal?.addEventListener('abort', abort, { once: true });
       this.next();
     });
   }

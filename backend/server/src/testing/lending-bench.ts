@@ -119,6 +119,11 @@ export class FakeAgents implements ElementManagers {
     return this.all().find(({ instance_id }) => instance_id === id) ?? null;
   }
 
+  softwareSince(id: string): number | null {
+    const state = this.state(id);
+    return state && !state.accelerated ? state.switched_ms : null;
+  }
+
   accelerate(id: string, signal?: AbortSignal): Promise<ElementState> {
     return this.switchTo(id, true, signal);
   }

@@ -8,13 +8,14 @@ import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { ElementFigures } from './element-figures.js';
+import { softwareSince, type Told } from './told.js';
 
 /** The element managers of instances, as their agents tell of them: the server keeps nothing that they do not say. */
 @Injectable()
 export class ElementManagersService implements ElementManagers, OnModuleInit {
   private readonly figures = new ElementFigures();
   /** What was last told of each instance of the plan. */
-  private readonly told = new Map<string, ObservedElement>();
+  private readonly told = new Map<string, Told>();
   /** Who has a call under way. */
   private readonly callers = new Map<string, string>();
   private readonly listeners: ((instanceId: string) => void)[] = [];
@@ -40,6 +41,11 @@ export class ElementManagersService implements ElementManagers, OnModuleInit {
   state(instanceId: string): ElementState | null {
     const instance = this.find(instanceId);
     return instance ? this.stateOf(instance) : null;
+  }
+
+  softwareSince(instanceId: string): number | null {
+    const isPlain = this.state(instanceId)?.accelerated === false;
+    return (isPlain && this.told.get(instanceId)?.softwareMs) || null;
   }
 
   accelerate(instanceId: string, signal?: AbortSignal): Promise<ElementState> {
@@ -132,8 +138,9 @@ export class ElementManagersService implements ElementManagers, OnModuleInit {
   /** What is first told of an instance is no change. */
   private take(instance: Instance, element: ObservedElement): void {
     const { id } = instance;
-    const before = this.told.get(id);
-    this.told.set(id, element);
+    const told = this.told.get(id);
+    this.told.set(id, { element, softwareMs: softwareSince(told, element, Date.now()) });
+    const before = told?.element;
     if (isDeepStrictEqual(before, element)) return;
     if (before && before.accelerated !== element.accelerated) this.record(instance, element.accelerated);
     for (const listener of this.listeners) listener(id);

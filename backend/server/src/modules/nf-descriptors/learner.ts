@@ -105,12 +105,11 @@ export class Learner {
     });
   }
 
-  /** Since when its samples are of software, by the clock of its agent; null: it is accelerated, or may be. */
+  /** Since when its samples are of software; null: it is accelerated, or may be. */
   private inSoftwareSince(instanceId: string, { acceleration }: NfDescriptor): number | null {
     if (!acceleration) return 0;
-    const state = this.managers.state(instanceId);
-    if (!state || state.accelerated) return null;
-    return state.switched_ms === null ? 0 : state.switched_ms + SETTLED_MS;
+    const sinceMs = this.managers.softwareSince(instanceId);
+    return sinceMs === null ? null : sinceMs + SETTLED_MS;
   }
 
   private serverOf(id: string) {

@@ -86,6 +86,8 @@ const POOL: ServicePool = {
 const lists: Record<string, readonly unknown[] | null> = {};
 /** Requests beyond the newest. */
 const unlisted: MeasuredRequest[] = [];
+/** Requests beyond those that a list can hold. */
+let beyond = 0;
 const calls: AbortSignal[] = [];
 type Asked = { readonly state?: string; readonly limit: number };
 type Options = { readonly signal?: AbortSignal };
@@ -94,14 +96,15 @@ vi.mock('../../shared/api/client.js', async (original) => ({
   callFull: vi.fn(async (name: string) => {
     if (lists[name] === null) throw new Error('the store is away');
     const more = name === 'listServiceRequests' ? unlisted : [];
-    return { data: { items: [...(lists[name] ?? []), ...more], total: 0 }, next: null };
+    const items = [...(lists[name] ?? []), ...more];
+    return { data: { items, total: items.length + beyond }, next: null };
   }),
   call: vi.fn(async (name: string, input: { query?: Asked; params?: { id: string } }, options?: Options) => {
     const all = (lists.listServiceRequests ?? []) as readonly MeasuredRequest[];
     if (name === 'getServiceRequest') return [...all, ...unlisted].find(({ id }) => id === input.params!.id);
     if (name === 'listServiceRequests') {
       const { state, limit } = input.query!;
-      if (state === undefined) return { items: all.slice(0, limit), total: all.length + unlisted.length };
+      if (state === undefined) return { items: all.slice(0, limit), total: all.length + unlisted.length + beyond };
       return { items: [], total: all.filter((it) => it.state === state).length };
     }
     if (name === 'getBulkProgress') return { id: 'b', requests: 2, decided: 1, accepted: 1 };
@@ -200,6 +203,18 @@ describe('Service requests', () => {
     await waitFor(() => expect(shown()).toHaveLength(3));
     expect(screen.queryByText(/The newest/)).toBeNull();
     unlisted.pop();
+  });
+
+  it('says how many there are beyond all that it could read', async () => {
+    lists.listServiceRequests = [ACTIVE, REFUSED];
+    lists.listServicePools = [POOL];
+    beyond = 3;
+    const user = show();
+    expect(await screen.findByText('The newest 2 of 5.')).toBeTruthy();
+    await user.click(screen.getByRole('button', { name: 'Read all' }));
+    expect(await screen.findByText('The newest 2 of 5, which are as many as can be shown.')).toBeTruthy();
+    expect(screen.queryByRole('button', { name: 'Read all' })).toBeNull();
+    beyond = 0;
   });
 
   it('shows how far a call in bulk has come, and cancels it', async () => {

@@ -28,7 +28,9 @@ const RequestDialog = lazy(() => import('./request-dialog.js'));
 export function Component() {
   const settings = useTableAddress();
   const [wantsAll, setWantsAll] = useState(false);
-  const query = useServiceRequests(wantsAll || settings.filter !== '' || settings.sort !== null);
+  const needsAll = wantsAll || settings.filter !== '' || settings.sort !== null;
+  const query = useServiceRequests(needsAll);
+  const isAll = needsAll && !query.isPlaceholderData;
   const counts = useServiceRequestCounts();
   const pools = useServicePools();
   const infrastructure = useInfrastructure();
@@ -109,10 +111,14 @@ export function Component() {
             footer={
               total > requests.length && (
                 <div className={classes.more}>
-                  <span className="muted">{`The newest ${countText(requests.length)} of ${countText(total)}.`}</span>
-                  <Button variant="default" size="compact-xs" loading={wantsAll} onClick={() => setWantsAll(true)}>
-                    Read all
-                  </Button>
+                  <span className="muted">
+                    {`The newest ${countText(requests.length)} of ${countText(total)}${isAll ? ', which are as many as can be shown' : ''}.`}
+                  </span>
+                  {!isAll && (
+                    <Button variant="default" size="compact-xs" loading={wantsAll} onClick={() => setWantsAll(true)}>
+                      Read all
+                    </Button>
+                  )}
                 </div>
               )
             }

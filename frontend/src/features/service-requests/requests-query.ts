@@ -1,7 +1,7 @@
 import type { MeasuredRequest } from '@orrery/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
-import { listAll } from '../../shared/api/queries.js';
+import { listCounted } from '../../shared/api/queries.js';
 
 /** Of the newest that are read first: there may be thousands. */
 const NEWEST = 200;
@@ -22,8 +22,7 @@ export function useServiceRequests(all: boolean) {
     queryKey: ['service-requests', 'list', all],
     queryFn: async ({ signal }): Promise<RequestsRead> => {
       if (!all) return call('listServiceRequests', { query: { limit: NEWEST } }, { signal });
-      const items = await listAll('listServiceRequests', {}, signal);
-      return { items, total: items.length };
+      return listCounted('listServiceRequests', {}, signal);
     },
     refetchInterval: all ? ALL_EVERY_MS : EVERY_MS,
     placeholderData: keepPreviousData,

@@ -11,6 +11,12 @@ type ItemOf<N extends ListRoute> = CallResult<N> extends { items: readonly (infe
 const PAGE_ITEMS = 500;
 const MOST_ITEMS = 5000;
 
+interface Listed<T> {
+  readonly items: readonly T[];
+  /** How many there are, as the server counts them. */
+  readonly total: number;
+}
+
 /** Every item of a collection, page by page, up to a bound. */
 export async function listAll<N extends ListRoute>(
   name: N,
@@ -18,6 +24,16 @@ export async function listAll<N extends ListRoute>(
   signal?: AbortSignal,
   params?: Readonly<Record<string, string>>,
 ): Promise<readonly ItemOf<N>[]> {
+  return (await listCounted(name, query, signal, params)).items;
+}
+
+/** As `listAll`, for lists of which there may be more than the bound. */
+export async function listCounted<N extends ListRoute>(
+  name: N,
+  query: Record<string, unknown> = {},
+  signal?: AbortSignal,
+  params?: Readonly<Record<string, string>>,
+): Promise<Listed<ItemOf<N>>> {
   type Page = { items: readonly ItemOf<N>[]; total: number };
   const input = { params, query: { limit: PAGE_ITEMS, ...query } } as unknown as CallInput<N>;
   let { data, next } = (await callFull(name, input, { signal })) as unknown as { data: Page; next: string | null };
@@ -26,7 +42,7 @@ export async function listAll<N extends ListRoute>(
     ({ data, next } = await followPage<Page>(next, signal));
     items.push(...data.items);
   }
-  return items;
+  return { items, total: data.total };
 }
 
 function useList<N extends ListRoute>(name: N, resource: string, refetchInterval: number | false = false) {

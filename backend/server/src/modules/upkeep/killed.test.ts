@@ -4,6 +4,7 @@ import { Collections } from '../../platform/durable-collection/collections.js';
 import { makeLog } from '../../platform/log.js';
 import type { Store } from '../../platform/redis.js';
 import type { DeploymentView } from '../../ports/deployment-view.js';
+import type { PlanShelves } from '../../ports/plan-shelves.js';
 import { killedAtEachWrite, MemoryOperations, MemoryStore } from '../../testing/killed-story.js';
 import { LeaseBookService } from '../leases/lease-book.service.js';
 import { Applier } from './applier.js';
@@ -45,7 +46,9 @@ type World = ReturnType<typeof newWorld>;
 async function server({ store, coming, operations }: World, its: Store) {
   const collections = new Collections(its, makeLog('silent'));
   const leases = new LeaseBookService(collections);
-  const records = new UpkeepRecords(collections, store.events, leases);
+  const records = new UpkeepRecords(collections, store.events, leases, {
+    holdIn: () => undefined,
+  } as unknown as PlanShelves);
   await leases.onModuleInit();
   await records.onModuleInit();
   const view = {

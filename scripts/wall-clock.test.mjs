@@ -19,6 +19,7 @@ const STORED = {
   [`${SERVER}/modules/deployments/endings.ts`]: 'an event tells how long a stored operation took',
   [`${SERVER}/modules/deployments/flow-migrations.ts`]:
     'how long a stored move took, which another server may have begun',
+  [`${SERVER}/modules/calibration/calibration.service.ts`]: 'a query for stored samples',
   [`${SERVER}/modules/leases/lease-book.service.ts`]: 'leases are stored with their end',
   [`${SERVER}/modules/nodes/agent-registry.ts`]: 'the end of a join token is shown',
   [`${SERVER}/modules/reconfiguration/conduct/change-maker.ts`]: 'which stored operations this server began',

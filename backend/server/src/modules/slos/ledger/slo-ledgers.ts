@@ -31,6 +31,8 @@ export type LedgerRecord = z.infer<typeof LedgerRecord>;
 export const MOST_LEDGERS = 2000;
 /** Of all histories together, which is 0.3 GB: so many of 30 days, or fewer of longer periods. */
 export const MOST_BUCKETS = MOST_LEDGERS * bucketsOf(DEFAULT_PERIOD_S);
+/** Between two stored times where no second is counted. A wall clock that is set meanwhile counts as time once the server is killed. */
+const TIME_MS = 60_000;
 /** A later verdict does not stand for the time before. */
 const LONGEST_TICK_S = 2;
 
@@ -70,6 +72,8 @@ export class SloLedgers implements OnModuleInit {
   /** Objectives beyond the bound. */
   private uncounted: ReadonlySet<string> = new Set();
   private lastTickMs: number | null = null;
+  /** Monotonic clock: when the time was stored last. */
+  private storedMs = Number.NEGATIVE_INFINITY;
   clock = new HistoryClock(null);
 
   constructor(
@@ -181,7 +185,7 @@ export class SloLedgers implements OnModuleInit {
     this.lastTickMs = null;
   }
 
-  /** Stores the time and what has changed, in one transaction, and removes what is too old. */
+  /** Stores the time and what has changed, in one transaction, and removes what is too old. Where nothing has changed, the time once in a minute. */
   async flush(wallMs: number, monotonicMs: number): Promise<void> {
     const nowMs = this.clock.at(wallMs, monotonicMs);
     const writes = [...this.open.values()].flatMap((ledger) => {
@@ -189,6 +193,7 @@ export class SloLedgers implements OnModuleInit {
       const changed = [...ledger.changed];
       return changed.length + gone.length > 0 ? [{ ledger, gone, changed }] : [];
     });
+    if (writes.length === 0 && monotonicMs - this.storedMs < TIME_MS) return;
     for (const { ledger } of writes) ledger.changed.clear();
     try {
       await this.store.transact((transaction) => {
@@ -204,6 +209,7 @@ export class SloLedgers implements OnModuleInit {
       for (const { ledger, changed } of writes) for (const field of changed) ledger.changed.add(field);
       throw error;
     }
+    this.storedMs = monotonicMs;
     for (const { ledger, gone, changed } of writes) {
       for (const field of changed) ledger.fields.add(field);
       for (const field of gone) ledger.fields.delete(field);

@@ -5,8 +5,8 @@ import type { Measured, Memory } from './memory.js';
 import type { Form } from './slas.js';
 
 const TITLES: Readonly<Record<Form, string>> = {
-  'of-hardware': 'the chain of two that boards run',
-  'with-software': 'the chain with an IDS in software',
+  'of-hardware': 'firewall → elephant detector',
+  'with-software': 'firewall → elephant detector → IDS',
 };
 
 const middle = (points: readonly (readonly [number, number])[]) =>

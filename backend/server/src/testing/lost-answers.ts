@@ -16,8 +16,8 @@ export function loseAnswers(store: Store, isLost: (operation: Operation) => bool
     const results = await transact((transaction) => {
       const hset = vi.spyOn(transaction, 'hset');
       fill(transaction);
-      for (const [key, , value] of hset.mock.calls)
-        if (key === KEYS.operations) written.push(JSON.parse(String(value)).value);
+      for (const [key, texts] of hset.mock.calls as unknown as [string, ReadonlyMap<string, string>][])
+        if (key === KEYS.operations) for (const text of texts.values()) written.push(JSON.parse(text).value);
     });
     if (!written.some(isLost)) return results;
     answers.lost++;

@@ -122,7 +122,7 @@ async function server(world: World, its: Store) {
     },
   };
   const twin = { enabled: true, builtRevision: 1 };
-  const parts = [loops, records, accounts, store, fleet, twin, view, deployer, redeployment];
+  const parts = [loops, records, accounts, store, fleet, twin, view, deployer, redeployment, { isLent: () => false }];
   new Healer(...(parts as unknown as ConstructorParameters<typeof Healer>));
   const run = { step: (work: Promise<unknown>) => work, decide: () => undefined } as unknown as LoopRun;
   /** Each second an operation comes about, and the loop looks. */

@@ -18,7 +18,9 @@ function memoryStore(): Store {
     redis: { hgetall: async (key: string) => Object.fromEntries(hash(key)) },
     transact: async (fill: (transaction: Transaction) => void) =>
       fill({
-        hset: (key: string, id: string, text: string) => hash(key).set(id, text),
+        hset: (key: string, texts: ReadonlyMap<string, string>) => {
+          for (const [id, text] of texts) hash(key).set(id, text);
+        },
         hdel: (key: string, ...ids: string[]) => ids.map((id) => hash(key).delete(id)),
       } as unknown as Transaction),
   } as unknown as Store;
@@ -110,7 +112,8 @@ it('survives a server restart, also as an earlier server stored it', async () =>
       since_ms: 1,
       until_ms: null,
     };
-    transaction.hset(KEYS.leases, `${claim}:${resource}`, JSON.stringify({ version: 1, revision: 1, value }));
+    const text = JSON.stringify({ version: 1, revision: 1, value });
+    transaction.hset(KEYS.leases, new Map([[`${claim}:${resource}`, text]]));
   });
   const { book } = await start();
   expect(book.find('change', SLOT)?.holder).toBe('first');

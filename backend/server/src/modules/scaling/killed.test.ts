@@ -63,7 +63,7 @@ async function server({ store, state, operations }: World, its: Store) {
   const catalogue = { find: () => ({ affinity: ['ip.src'], scaling: { max_instances: 4 } }) };
   const telemetry = { newest: (key: string) => (key.endsWith('/flows') ? 0 : null) };
   const deployer = operations.deployer(its);
-  const parts = [scalings, deployer, operations.log, view, catalogue, telemetry];
+  const parts = [scalings, deployer, operations.log, view, catalogue, telemetry, { broken: () => [] }];
   const scaler = new Scaler(...(parts as unknown as ConstructorParameters<typeof Scaler>));
   const others = [scalings, scaler, deployer, operations.log, {}, view, telemetry, { broken: () => [] }];
   const conductor = new ScalingConductor(...(others as unknown as ConstructorParameters<typeof ScalingConductor>));

@@ -83,7 +83,9 @@ class World {
     transact: (fill: (transaction: Transaction) => void) =>
       this.call(() =>
         fill({
-          hset: (key: string, field: string, text: string) => this.hash(key).set(field, text),
+          hset: (key: string, texts: ReadonlyMap<string, string>) => {
+            for (const [field, text] of texts) this.hash(key).set(field, text);
+          },
           hdel: (key: string, ...fields: string[]) => fields.map((field) => this.hash(key).delete(field)),
         } as unknown as Transaction),
       ),

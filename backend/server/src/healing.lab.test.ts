@@ -5,7 +5,6 @@ import { buildTwin, startTwinLab, twinLabMissing } from './testing/twin-lab.js';
 import { until } from './testing/wait.js';
 
 const missing = twinLabMissing();
-/** What becomes of a server whose agent and engine start again by themselves. */
 const WAIT_MS = 30_000;
 
 it.skipIf(missing)(
@@ -28,9 +27,14 @@ it.skipIf(missing)(
     });
 
     const place = async () => (await server.api.call('listNfInstances')).items[0]?.server;
+    /** Its agent and engine start again within a second: it is away until its link is put back, which the answer does. */
     const kill = async (target: string) => {
+      const { links } = await server.api.call('getInfrastructure');
+      const link = links.find(({ a, b }) => a.node === target || b.node === target)!;
+      const cut = await server.api.call('injectFault', { body: { kind: 'link-down', target: link.id } });
       for (const kind of ['engine-kill', 'agent-kill'] as const)
         await server.api.call('injectFault', { body: { kind, target } });
+      return () => server.api.call('clearFault', { params: { id: cut.id } });
     };
     const isServing = async () => (await server.api.call('listOutOfService')).total === 0;
     const events = async (prefix: 'healing.moved' | 'healing.back' | 'healing.returned') =>
@@ -54,10 +58,11 @@ it.skipIf(missing)(
     await until('packets pass', arePassed, WAIT_MS);
 
     const first = (await place())!;
-    await kill(first);
+    const revive = await kill(first);
     await until('it runs elsewhere', async () => (await events('healing.moved')).includes(first), WAIT_MS);
     const second = (await place())!;
     expect(second).not.toBe(first);
+    await revive();
     await until('packets pass again', arePassed, WAIT_MS);
     await until('the server is back', async () => (await events('healing.back')).includes(first), WAIT_MS);
     await until('nothing is left to do for it', isServing);
@@ -65,8 +70,9 @@ it.skipIf(missing)(
     expect(await arePassed()).toBe(true);
 
     await follow('auto');
-    await kill(second);
+    const reviveSecond = await kill(second);
     await until('it runs elsewhere', async () => (await events('healing.moved')).includes(second), WAIT_MS);
+    await reviveSecond();
     await until('it is back', async () => (await events('healing.returned')).includes(second), WAIT_MS);
     expect(await place()).toBe(second);
     await until('nothing is left to do', isServing);

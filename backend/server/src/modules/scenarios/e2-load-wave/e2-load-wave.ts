@@ -55,8 +55,7 @@ type Nf = (typeof SCALED)[number];
 interface Memory {
   chain: string;
   load: RunningLoad;
-  /** Since the start of the run: when the wave began, when it was measured alone, and its end. */
-  wave_s: number;
+  /** Since the start of the run: when policies were added, and the end of the wave. */
   watched_s: number;
   end_s: number;
   /** Cores for each bit/s while one instance ran. */
@@ -137,7 +136,6 @@ async function measure(stage: Stage, memory: Memory, parameters: Parameters): Pr
   const { from, to, flows_per_s, lifetime_s, seed } = parameters;
   const wave = waveOf(parameters);
   const alone_s = SETTLED_LIFETIMES * lifetime_s + 10;
-  memory.wave_s = since(stage) + alone_s;
   memory.load = await flowLoad(stage, {
     id: CHAIN,
     from,

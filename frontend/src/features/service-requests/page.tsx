@@ -1,22 +1,19 @@
 import { Button } from '@mantine/core';
 import { IconRouteSquare } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
-import { call } from '../../shared/api/client.js';
 import { useInfrastructure, useServicePools } from '../../shared/api/queries.js';
 import { useNeeds } from '../../shared/api/session.js';
 import { countText } from '../../shared/format/number.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
-import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
-import { notifyError } from '../../shared/ui/notify.js';
 import { Reason } from '../../shared/ui/reason.js';
-import { EmptyState, ErrorState } from '../../shared/ui/states.js';
+import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
-import { INSTANCE_COLUMNS, REQUEST_COLUMNS } from './columns.js';
+import { REQUEST_COLUMNS } from './columns.js';
+import { Pools } from './pools.js';
 import { RequestDetail } from './request-detail.js';
 import { NO_REQUESTS, useServiceRequest, useServiceRequestCounts, useServiceRequests } from './requests-query.js';
 import classes from './service-requests.module.css';
@@ -34,15 +31,9 @@ export function Component() {
   const counts = useServiceRequestCounts();
   const pools = useServicePools();
   const infrastructure = useInfrastructure();
-  const queries = useQueryClient();
   const [selectedId, select] = useUrlParam('request');
   const [open, setOpen] = useState<'request' | 'bulk' | 'pool' | null>(null);
   const [mayRequest, mayDesign] = [useNeeds('operator'), useNeeds('designer')];
-  const remove = useMutation({
-    mutationFn: (id: string) => call('deleteServicePool', { params: { id }, query: {} }),
-    onError: (error) => notifyError('The pool was not taken down', error),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['service-pools'] }),
-  });
   const { items: requests, total } = query.data ?? NO_REQUESTS;
   const [first] = pools.data ?? [];
   const listed = requests.find(({ id }) => id === selectedId);
@@ -131,47 +122,7 @@ export function Component() {
             }
           />
         </Panel>
-        {pools.error && !pools.data && (
-          <Panel title="Pools">
-            <ErrorState error={pools.error} retry={() => pools.refetch()} title="The pools could not be read" />
-          </Panel>
-        )}
-        {pools.data?.map(({ id, definition, state, detail, instances, requests: used }) => (
-          <Panel
-            key={id}
-            title={definition.title}
-            actions={
-              <Reason of={mayDesign ?? (used > 0 ? 'Requests use it' : null)}>
-                <ConfirmButton
-                  size="compact-xs"
-                  aria-label={`Take down ${definition.title}`}
-                  disabled={mayDesign !== null || used > 0}
-                  loading={remove.isPending && remove.variables === id}
-                  message="Its instances are removed."
-                  confirmLabel="Take down"
-                  onConfirm={() => remove.mutate(id)}
-                >
-                  Take down
-                </ConfirmButton>
-              </Reason>
-            }
-          >
-            {(state !== 'ready' || detail !== null) && (
-              <p role="status">
-                {state === 'removing' ? 'It is being taken down.' : (detail ?? 'It is being deployed.')}
-              </p>
-            )}
-            <DataTable
-              label={`Instances of ${id}`}
-              query={pools}
-              cards={620}
-              columns={INSTANCE_COLUMNS}
-              rows={instances}
-              rowKey={(instance) => instance.id}
-              empty={<EmptyState title="No instances" />}
-            />
-          </Panel>
-        ))}
+        <Pools />
       </PageBody>
       <Suspense>
         {open === 'bulk' && first && <BulkDialog pool={first} onClose={close} />}

@@ -37,6 +37,7 @@ const STORED = {
   [`${SERVER}/modules/system/presence.ts`]: 'how long no server ran',
   [`${SERVER}/modules/nf-descriptors/learner.ts`]: 'a query for stored samples',
   [`${SERVER}/modules/upkeep/loads.ts`]: 'a query for stored samples',
+  [`${SERVER}/modules/samples/samples.service.ts`]: 'whether the clock of an agent is right',
   [`${SERVER}/modules/upkeep/records.ts`]: 'an advice is dismissed over restarts',
   [`${SERVER}/platform/control-loop/control-loop.ts`]: 'when a loop runs next, for display',
   [`${AGENT}/drivers/application/application-driver.ts`]: 'the rest of a run that outlives the agent',

@@ -39,6 +39,8 @@ const MAX_RULE_KEYS = 16_000;
 const RULES = samplePrefix('rule');
 const QUIET_MS = 10_000;
 const TICK_MS = 200;
+/** Samples of an agent whose clock is further from the server's are taken for as old as their arrival. */
+const MOST_OFF_MS = 2000;
 
 type SampleListener = (samples: readonly Sample[], links: readonly LinkSample[]) => void;
 
@@ -86,10 +88,11 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     const boardRates = this.boardRates.get(node) ?? new BoardRates();
     this.boardRates.set(node, boardRates);
     const ofBoards = boardRates.take(samples);
+    const takenMs = byServersClock(samples.t_ms);
     this.followPlan();
     const result = rates.take(samples);
     this.publish(
-      ofBoards.map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
+      ofBoards.map(([key, value]) => ({ key, t_ms: takenMs, value, origin })),
       [],
     );
     if (!result) return;
@@ -97,7 +100,7 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     this.nfs.take(node, result.values, origin, nowMs);
     this.splits.take(node, samples, origin, this.view.plan, nowMs);
     this.publish(
-      result.values.map(([key, value]) => ({ key, t_ms: result.t_ms, value, origin })),
+      result.values.map(([key, value]) => ({ key, t_ms: takenMs, value, origin })),
       [],
     );
     const exits = this.view.exits();
@@ -123,16 +126,17 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     this.switchNfs.set(id, nfs);
     this.followPlan();
     const nowMs = performance.now();
+    const takenMs = byServersClock(samples.t_ms);
     const ofNfs = nfs.take(samples, nowMs);
     this.nfs.take(id, ofNfs, origin, nowMs, 3 * samples.interval_ms);
     this.publish(
-      ofNfs.map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
+      ofNfs.map(([key, value]) => ({ key, t_ms: takenMs, value, origin })),
       [],
     );
     const { t_ms: clock_ms, splits } = samples;
     this.splits.take(id, { epoch: 'switch', clock_ms, splits }, origin, this.view.plan, performance.now());
     this.publish(
-      rates.take(samples, performance.now()).map(([key, value]) => ({ key, t_ms: samples.t_ms, value, origin })),
+      rates.take(samples, performance.now()).map(([key, value]) => ({ key, t_ms: takenMs, value, origin })),
       [],
     );
   }
@@ -247,4 +251,10 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
       if (!this.storeOf(key).push(key, t_ms, value, nowMs)) this.metrics.sampleKeysRefused.inc();
     for (const listener of this.sampleListeners) listener(samples, links);
   }
+}
+
+/** When an agent took its samples, by the clock of the server, which those who read them go by. */
+function byServersClock(agentMs: number): number {
+  const nowMs = Date.now();
+  return Math.abs(nowMs - agentMs) > MOST_OFF_MS ? nowMs : agentMs;
 }

@@ -268,3 +268,22 @@ it('rules by the thousand, as requests are, take no room from the figures of oth
   expect(read).toHaveLength(2 * rules.length + 2);
   expect(refused).toBe(0);
 });
+
+it('samples of an agent whose clock is wrong are as old as their arrival', () => {
+  const service = new SamplesService({} as Metrics, { plan: null } as unknown as DeploymentView);
+  const rules = [{ rule_id: 'classify/1', packets: 1, bytes: 1 }];
+  const samples = { interval_ms: 60_000, lost: 0, generation: 1, entries: [], rules, splits: [] };
+  const pointsOf = (aheadMs: number) => {
+    const beginMs = Date.now();
+    for (let seq = 0; seq < 2; seq++)
+      service.takeSwitch('leaf-1', 'twin', { ...samples, t_ms: beginMs + aheadMs + seq });
+    const points = service.series([samplePrefix('rule')], beginMs - 1500).flatMap((series) => series.points);
+    return points.map(([t_ms]) => t_ms - beginMs);
+  };
+  for (const aheadMs of [-120_000, 300_000]) {
+    const ages = pointsOf(aheadMs);
+    expect(ages.length).toBeGreaterThan(0);
+    for (const age of ages) expect(Math.abs(age)).toBeLessThan(1500);
+  }
+  expect(pointsOf(-1000)).toContain(-999);
+});

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { cyclesIn, SOFTWARE } from './bench/boards.mjs';
-import { figureOf, SCENARIOS } from './bench/loops.mjs';
+import { figureOf, SCENARIOS, unfinishedFigure } from './bench/loops.mjs';
 import { runPlanner } from './bench/planner.mjs';
 import { ROOT } from './setup/paths.mjs';
 
@@ -96,4 +96,10 @@ test('a figure of a scenario is better in the direction of its bar', () => {
     pass: true,
   });
   assert.deepEqual(of(null, null), { ...common, name: 's: n', better: null, bar: null, pass: null });
+});
+
+test('a scenario that did not run to its end misses a bar', () => {
+  const { value, bar } = unfinishedFigure('ssm-table-1: no server has room');
+  assert.equal(value, null);
+  assert.ok(bar > 0);
 });

@@ -1,8 +1,9 @@
-import type { Plan, Scaling } from '@orrery/contract';
+import type { Operation, Plan, Scaling } from '@orrery/contract';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
-import { conflict } from '../../platform/problem.js';
+import { conflict, invalid } from '../../platform/problem.js';
 import { ScalingConductor } from './conductor.js';
+import { ScalingRefusal } from './scaler.js';
 
 const nf = { chain_id: 'c-1', node_id: 'ids' };
 const IDLE_S = 10;
@@ -23,7 +24,10 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
 function conductorOf(stored: Scaling) {
-  const state = { scaling: stored, refusal: 'no room', isBeginning: false, broken: [] as object[] };
+  const state = {
+    ...{ scaling: stored, isBeginning: false, broken: [] as object[], takenBack: 0 },
+    change: (): Promise<Partial<Operation>> => Promise.reject(new ScalingRefusal('no room')),
+  };
   const scalings = {
     write: async (next: Scaling) => {
       state.scaling = next;
@@ -32,10 +36,11 @@ function conductorOf(stored: Scaling) {
   };
   const scaler = {
     isBeginning: () => state.isBeginning,
-    change: async () => Promise.reject(conflict(state.refusal)),
+    change: () => state.change(),
   };
   const telemetry = { newest: (key: string) => (key.endsWith('/pps') ? 0 : null) };
-  const parts = [scalings, scaler, {}, {}, {}, { plan }, telemetry, { broken: () => state.broken }];
+  const deployer = { takeBack: async () => void state.takenBack++ };
+  const parts = [scalings, scaler, deployer, {}, {}, { plan }, telemetry, { broken: () => state.broken }];
   const conductor = new ScalingConductor(...(parts as unknown as ConstructorParameters<typeof ScalingConductor>));
   const run = { step: (work: Promise<unknown>) => work } as unknown as LoopRun;
   return { state, look: () => conductor.look(state.scaling, run) };
@@ -67,12 +72,49 @@ it('says that ranges stay drained where they cannot go back', async () => {
   const { state, look } = conductorOf(draining(2));
   await look();
   expect(state.scaling).toMatchObject({ steps: ['drain', 'empty', 'resize', 'restore'], step: 3, error: 'no room' });
-  state.refusal = 'no way back';
+  state.change = () => Promise.reject(new ScalingRefusal('no way back'));
   await look();
   expect(state.scaling).toMatchObject({
     state: 'failed',
     error: 'no room; its ranges stay drained, unless somebody else changed them: no way back',
   });
+});
+
+it.each([
+  ['the queue is full', conflict('16 operations are already queued.')],
+  ['there was no time to plan', invalid([{ pointer: '', detail: 'no time', code: 'out-of-time' }])],
+])('tries a step again while %s', async (_, refusal) => {
+  const { state, look } = conductorOf(draining(2));
+  state.change = () => Promise.reject(refusal);
+  await look();
+  vi.advanceTimersByTime(59_000);
+  await look();
+  expect(state.scaling).toMatchObject({ step: 2, state: 'running', error: null });
+  vi.advanceTimersByTime(1000);
+  await look();
+  expect(state.scaling).toMatchObject({ step: 3, state: 'running', error: refusal.message });
+  // Ranges go back for longer.
+  vi.advanceTimersByTime(599_000);
+  await look();
+  expect(state.scaling).toMatchObject({ step: 3, state: 'running' });
+  state.change = async () => ({ id: 'sc-1.3', state: 'COMPLETED' });
+  await look();
+  expect(state.scaling).toMatchObject({ state: 'failed', error: refusal.message });
+});
+
+it('takes an operation back that could not go on for ten seconds', async () => {
+  const { state, look } = conductorOf(draining(2));
+  state.change = async () => ({ id: 'sc-1.2', state: 'PROCESSING' });
+  await look();
+  vi.advanceTimersByTime(15_000);
+  state.change = async () => ({ id: 'sc-1.2', state: 'FAILED_TEMP', error: null });
+  await look();
+  vi.advanceTimersByTime(10_000);
+  await look();
+  expect(state.takenBack).toBe(0);
+  vi.advanceTimersByTime(1);
+  await look();
+  expect(state.takenBack).toBe(1);
 });
 
 it('leaves a change alone until it is known whether there will be one', async () => {

@@ -18,11 +18,15 @@ import { FLOW_MOVER, type FlowMover } from '../../ports/flow-mover.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { lostBoard, runningNf } from './running-nf.js';
-import { operationOf, Scaler } from './scaler.js';
+import { operationOf, Scaler, ScalingRefusal } from './scaler.js';
 import { Scalings } from './scalings.js';
 
 /** An operation that cannot go on for so long is taken back. */
 const PATIENCE_MS = 10_000;
+/** How long a step waits where something passing is in the way of its operation, such as a full queue or an agent that is away. */
+const WAY_FREE_MS = 60_000;
+/** The same for ranges that go back, without which instances stay drained. */
+const WAY_BACK_FREE_MS = 600_000;
 /** A board that has not worked for so long is lost, as for the board watcher. */
 const LOST_MS = 1000;
 /** How long the latest figure of a split counts. */
@@ -38,6 +42,8 @@ export class ScalingConductor {
   private readonly quiet = new Map<string, { readonly sinceMs: number; readonly seenMs: number }>();
   /** Monotonic clock, by change and step: since when an NF of its chain has been without its board. */
   private readonly lost = new Map<string, number>();
+  /** Monotonic clock, by change and step: since when its operation cannot go on. */
+  private readonly stuck = new Map<string, number>();
 
   constructor(
     @Inject(Scalings) private readonly scalings: Scalings,
@@ -68,6 +74,7 @@ export class ScalingConductor {
     this.since.delete(keyOf(was));
     this.quiet.delete(keyOf(was));
     this.lost.delete(keyOf(was));
+    this.stuck.delete(keyOf(was));
     return this.scalings.write(next, was);
   }
 
@@ -87,9 +94,13 @@ export class ScalingConductor {
       case 'move':
         return this.moved(scaling);
       default: {
-        const operation = await this.scaler.change(scaling, name).catch(asFailure);
-        if ('failed' in operation) return failed(scaling, operation.failed);
-        return this.changed(scaling, operation, age);
+        const patience = name === 'restore' ? WAY_BACK_FREE_MS : WAY_FREE_MS;
+        const operation = await this.scaler.change(scaling, name).catch((error: unknown) => {
+          if (isPassing(error) && age < patience) return null;
+          return asFailure(error);
+        });
+        if (operation === null) return null;
+        return 'failed' in operation ? failed(scaling, operation.failed) : this.changed(scaling, operation);
       }
     }
   }
@@ -108,11 +119,19 @@ export class ScalingConductor {
     return nowMs - sinceMs >= LOST_MS ? lost : null;
   }
 
-  private async changed(scaling: Scaling, operation: Operation, age: number): Promise<Scaling | null> {
+  private async changed(scaling: Scaling, operation: Operation): Promise<Scaling | null> {
     const { state, error, id } = operation;
     if (state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED') return further(scaling);
     if (isOver(operation)) return failed(scaling, error?.detail ?? `its operation ended as ${state}`);
-    if (state === 'FAILED_TEMP' && age > PATIENCE_MS)
+    const key = keyOf(scaling);
+    if (state !== 'FAILED_TEMP') {
+      this.stuck.delete(key);
+      return null;
+    }
+    const nowMs = performance.now();
+    const sinceMs = this.stuck.get(key) ?? nowMs;
+    this.stuck.set(key, sinceMs);
+    if (nowMs - sinceMs > PATIENCE_MS)
       await this.deployer.takeBack(id, error?.detail ?? 'it could not go on', scaling.by);
     return null;
   }
@@ -224,6 +243,13 @@ function failed(scaling: Scaling, why: string): Scaling {
   const done = scaling.steps.slice(0, scaling.step);
   if (done.includes('drain') && !scaling.steps.includes('restore')) return goingBack(scaling, why);
   return ended({ ...scaling, error: why }, 'failed');
+}
+
+/** Whether what refused it may be over in a moment: a full queue, another plan that came first, an agent that is away, no time to plan. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof ProblemError) || error instanceof ScalingRefusal) return false;
+  const { status, errors } = error;
+  return status === 409 || status === 412 || errors.some(({ code }) => code === 'out-of-time');
 }
 
 /** The detail of a refusal; rethrows any other error, which is worth a retry. */

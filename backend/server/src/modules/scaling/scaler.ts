@@ -27,6 +27,13 @@ const FRESH_MS = 3000;
 /** Entries that a switch spends on flows in progress, of the 2,048 that E2 3.6.2 assumes. */
 const SWITCH_FLOWS = 1024;
 
+/** Why a step would do harm, however often it is tried. */
+export class ScalingRefusal extends ProblemError {
+  constructor(why: string) {
+    super(409, why);
+  }
+}
+
 export interface ScalingWish extends Pick<ScaleRequest, 'instances' | 'flows' | 'drain_s'> {
   readonly nf: NfRef;
   /** Ordinal of the instance whose range is halved first; absent: the widest. */
@@ -119,19 +126,26 @@ export class Scaler {
     const accepted = await this.operations.get(id);
     if (accepted) return this.deployer.operation(id) ?? accepted;
     const deployment = this.view.deployment(nf.chain_id);
-    if (!deployment || deployment.state === 'undeploying') throw conflict('The chain is not deployed any more.');
+    if (!deployment || deployment.state === 'undeploying')
+      throw new ScalingRefusal('The chain is not deployed any more.');
     const bySwitches = step === 'track' && runningNf(this.view.comingPlan, nf)?.at === 'switch';
     const keep_flows = bySwitches ? { keep_flows: KeepFlows.parse({ capacity: SWITCH_FLOWS }) } : {};
     const split = { node_id: nf.node_id, ...splitOf(scaling, step), ...keep_flows };
     const chains = [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }];
     const operation = { id, kind: 'deploy', by } as const;
-    return this.deployer.change({ chains }, operation, ({ diff, problems }) => {
-      const foreign = this.foreignChange(scaling, step);
-      if (foreign !== null) return foreign;
-      return diff.moved.length > 0
-        ? `It would move ${diff.moved.join(', ')}, which would disturb what runs.`
-        : this.lossOf(problems, scaling, step);
+    return this.deployer.change({ chains }, operation, (plan) => {
+      const why = this.reasonAgainst(plan, scaling, step);
+      if (why !== null) throw new ScalingRefusal(why);
+      return null;
     });
+  }
+
+  private reasonAgainst({ diff, problems }: Plan, scaling: Scaling, step: ScalingStep): string | null {
+    const foreign = this.foreignChange(scaling, step);
+    if (foreign !== null) return foreign;
+    return diff.moved.length > 0
+      ? `It would move ${diff.moved.join(', ')}, which would disturb what runs.`
+      : this.lossOf(problems, scaling, step);
   }
 
   /** Why the step would overwrite what others have deployed since the step before; null: what that made still stands. */

@@ -88,11 +88,11 @@ function loadOf({ loads, behind, hindered }: Tick, count: number): NfLoad {
 }
 
 /** The decisions of a run in which every change is made at once. */
-function run(timeline: readonly Tick[], start = 1): { decision: ScalingDecision; count: number }[] {
+function run(timeline: readonly Tick[], start = 1, asked = rules): { decision: ScalingDecision; count: number }[] {
   let count = start;
   let memory = NO_SCALING_MEMORY;
   return timeline.map((tick, i) => {
-    const decided = decideScaling(rules, loadOf(tick, count), memory, i * TICK_MS);
+    const decided = decideScaling(asked, loadOf(tick, count), memory, i * TICK_MS);
     memory = decided.memory;
     const told = { decision: decided.decision, count };
     if (decided.decision.kind === 'out' || decided.decision.kind === 'in') count = decided.decision.instances;
@@ -100,7 +100,7 @@ function run(timeline: readonly Tick[], start = 1): { decision: ScalingDecision;
   });
 }
 
-/** How often what stays would be overloaded. */
+/** How often what stays would be near its limit. */
 let guarded = 0;
 
 /** The meaning, from the whole history of a tick instead of a memory. */
@@ -138,7 +138,7 @@ function oracle(timeline: readonly Tick[], start: number): { kind: string; count
     if (side === 'under' && lasted >= 4000 && cool && count > 1) {
       const used = timeline[at]!.loads.slice(0, count).map(({ utilization }) => utilization!);
       const then = FALLS_TO[count]!.map((portion, i) => used[i]! + portion * used.at(-1)!);
-      if (Math.max(...then) <= 0.8) kind = 'in';
+      if (Math.max(...then) <= 0.9 * 0.8) kind = 'in';
       else guarded++;
     }
     out.push({ kind, count });
@@ -162,6 +162,24 @@ it('decides what the whole history says, as an independent reading of the rules 
   );
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(20);
   expect(guarded).toBeGreaterThan(20);
+});
+
+it.each([
+  [{ min_instances: 3 }, 1, 3],
+  [{ max_instances: 1 }, 3, 1],
+])('goes to the limits %j of its policy one by one, whatever the load is', (limits, start, end) => {
+  const quiet = { utilization: 0.6, queue: 50, delay_us: 300 };
+  const timeline = Array.from({ length: 40 }, () => ({ loads: [quiet, quiet, quiet], behind: 0, hindered: false }));
+  const told = run(timeline, start, { ...rules, ...limits });
+  const changes = told.flatMap(({ decision: { kind } }, i) => (kind === 'none' ? [] : [i]));
+  expect(changes).toEqual([0, 12]);
+  expect(told.at(-1)!.count).toBe(end);
+});
+
+it('changes nothing towards its limits while something disturbs the chain', () => {
+  const quiet = { utilization: 0.6, queue: 50, delay_us: 300 };
+  const timeline = Array.from({ length: 40 }, () => ({ loads: [quiet, quiet, quiet], behind: 0, hindered: true }));
+  expect(run(timeline, 1, { ...rules, min_instances: 3 }).every(({ decision }) => decision.kind === 'none')).toBe(true);
 });
 
 it('changes at most once within the cool-down, however the load oscillates', () => {

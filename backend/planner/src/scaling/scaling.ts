@@ -56,11 +56,15 @@ export const NO_SCALING_MEMORY: ScalingMemory = {
   changedMs: Number.NEGATIVE_INFINITY,
 };
 
+/** Of the limit above which an NF grows, the most that those that stay may use after it has shrunk, or noise would split it again. */
+const SPARE = 0.9;
+
 /**
  * Whether an NF needs another number of instances (E2 3.4.3). Overloaded: an instance is beyond a limit; idle: all are below all
  * limits. Either must last, and the NF must not have changed within the cool-down. A queue or a delay does not count where packets
  * wait longer in front of a later NF, which is then the slowest. Nothing is decided without a measurement of every instance, or
- * while something disturbs the chain that scaling cannot mend. An NF does not shrink where one of those that stay would be overloaded.
+ * while something disturbs the chain that scaling cannot mend. An NF does not shrink where one of those that stay would be near
+ * its limit. A number outside the limits of the policy changes whatever the load is.
  */
 export function decideScaling(
   rules: ScalingRules,
@@ -72,14 +76,17 @@ export function decideScaling(
   const sinceMs = side === memory.side ? memory.sinceMs : nowMs;
   const next = { ...memory, side, sinceMs };
   const nothing = (because: string) => ({ decision: { kind: 'none', why: because } as const, memory: next });
+  const cools = nowMs - memory.changedMs < rules.cooldown_s * 1000;
+  const changed = { ...next, side: 'between' as const, changedMs: nowMs };
+  const bound = whyNotJudged(load) === null ? towardsLimits(rules, load) : null;
+  if (bound !== null)
+    return cools ? nothing(`${bound.why}, ${coolsText(rules)}`) : { decision: bound, memory: changed };
   if (side === 'between') return nothing(why);
   const hold = side === 'over' ? rules.out.for_s : rules.in.for_s;
   if (nowMs - sinceMs < hold * 1000) return nothing(`${why}, but not for ${hold} s`);
-  if (nowMs - memory.changedMs < rules.cooldown_s * 1000)
-    return nothing(`${why}, but it changed less than ${rules.cooldown_s} s ago`);
+  if (cools) return nothing(`${why}, ${coolsText(rules)}`);
   const count = load.instances.length;
   const lasting = `${why} for ${hold} s`;
-  const changed = { ...next, side: 'between' as const, changedMs: nowMs };
   if (side === 'over') {
     if (count >= rules.max_instances)
       return {
@@ -92,13 +99,39 @@ export function decideScaling(
     return { decision: { kind: 'out', instance: worst!, instances: count + 1, why: lasting }, memory: changed };
   }
   if (count <= rules.min_instances) return nothing(`${why}, but it has the fewest instances that its policy allows`);
-  const heaviest = afterShrinking(load).find(({ utilization }) => utilization > rules.out.utilization);
+  const most = SPARE * rules.out.utilization;
+  const heaviest = afterShrinking(load).find(({ utilization }) => utilization > most);
   if (heaviest)
     return nothing(
-      `${why}, but with ${instancesText(count - 1)} ${heaviest.id} would use ${percent(heaviest.utilization)} of its core, above ${percent(rules.out.utilization)}`,
+      `${why}, but with ${instancesText(count - 1)} ${heaviest.id} would use ${percent(heaviest.utilization)} of its core, above ${percent(most)}`,
     );
-  const instance = load.instances.reduce((a, b) => (a.ordinal > b.ordinal ? a : b));
-  return { decision: { kind: 'in', instance, instances: count - 1, why: lasting }, memory: changed };
+  return { decision: { kind: 'in', instance: lastOf(load), instances: count - 1, why: lasting }, memory: changed };
+}
+
+/** The change that a number of instances outside the limits of the policy needs; null: it is within them. */
+function towardsLimits({ min_instances: min, max_instances: max }: ScalingRules, load: NfLoad) {
+  const count = load.instances.length;
+  if (count === 0) return null;
+  if (count < min) {
+    const instance = load.instances.reduce((a, b) => (isHeavier(b, a) ? b : a));
+    return {
+      kind: 'out',
+      instance,
+      instances: count + 1,
+      why: `it has ${count} of at least ${instancesText(min)}`,
+    } as const;
+  }
+  if (count <= max) return null;
+  const why = `it has ${count} of at most ${instancesText(max)}`;
+  return { kind: 'in', instance: lastOf(load), instances: count - 1, why } as const;
+}
+
+function lastOf({ instances }: NfLoad): InstanceLoad {
+  return instances.reduce((a, b) => (a.ordinal > b.ordinal ? a : b));
+}
+
+function coolsText({ cooldown_s }: ScalingRules): string {
+  return `but it changed less than ${cooldown_s} s ago`;
 }
 
 /** Why the load of an NF says nothing; null: it does. */

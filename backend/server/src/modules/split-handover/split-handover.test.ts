@@ -196,6 +196,24 @@ it('is not held up by an operation that is set aside, and waits for its own', as
   expect(waits()).toEqual([expect.stringContaining(`operation ${world.asked[0]!.id} is set aside`)]);
 });
 
+it('begins with the split after the one that held it up, so that a hung engine does not keep it from the others', async () => {
+  const { chains, splits, graph, ...rest } = planOf('pn-1', 'engine');
+  const other = { chain_id: 'c-2', node_id: 'ids' };
+  const plan = {
+    ...{ ...rest, chains: [...chains, { ...chains[0]!, chain_id: 'c-2' }] },
+    splits: [...splits, { ...splits[0]!, ...other }],
+    graph: { ...graph, nodes: [...graph.nodes, ...graph.nodes.map((node) => ({ ...node, ...other }))] },
+  } as unknown as Plan;
+  Object.assign(world, { plan, coming: plan });
+  const look = server();
+  outage = new Error('the store is away');
+  await expect(look()).rejects.toThrow('the store is away');
+  outage = null;
+  await look();
+  const staged = world.told.filter(({ type }) => type === 'split.staged');
+  expect(staged).toMatchObject([{ subject: 'c-2' }, { subject: 'c-1' }]);
+});
+
 it('waits while somebody changes the chain', async () => {
   const look = server();
   world.lease = { purpose: 'scaling', holder: 'sc-1' };

@@ -65,6 +65,8 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
   private readonly stored: DurableCollection<Handover>;
   /** The latest of those that are stored now and then. */
   private readonly latest = new Map<string, Handover>();
+  /** The split that was looked at last: one whose engine does not answer is not always the first. */
+  private lookedAt = '';
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -138,7 +140,11 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
     const ids = new Set(splits.map(({ id }) => id));
     for (const { id } of this.stored.all()) if (!ids.has(id)) await this.end(id, run);
     // While something changes, what is there is not what was planned.
-    for (const split of splits) if (plan && this.isStill(plan)) await this.lookAt(split, plan, run);
+    for (const split of afterId(splits, this.lookedAt)) {
+      if (!plan || !this.isStill(plan)) return;
+      this.lookedAt = split.id;
+      await this.lookAt(split, plan, run);
+    }
   }
 
   /** Whether the plan is in force and nothing is about to change that. */
@@ -308,6 +314,12 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
       }
     return all;
   }
+}
+
+/** All, those after the one with that id first. */
+function afterId<Item extends { readonly id: string }>(items: readonly Item[], id: string): Item[] {
+  const next = items.findIndex((item) => item.id === id) + 1;
+  return [...items.slice(next), ...items.slice(0, next)];
 }
 
 function progressOf({ looks, why, given_up }: Handover): HandoverProgress {

@@ -216,7 +216,7 @@ export class LendingBench {
       accelerators: () => [{ id: BOARD.id, state: agents.isBoardUp ? 'operating' : 'failed' }],
       broken: () => (agents.isBoardUp ? [] : [0, 1].map((slot) => ({ board: BOARD.id, slot }))),
     } as unknown as BoardView;
-    const exclusions: Exclusions = { servers: [], boards: [], lost_servers: [] };
+    const exclusions: Exclusions = { servers: [], boards: [], lost_servers: [], onChange: () => undefined };
     const infrastructure = { current: { infrastructure: { boards: [BOARD] } } } as unknown as InfrastructureStore;
     this.rights = new LendingRights(this.groups, this.ledgers, this.leases, boards, exclusions, infrastructure);
     const view = {} as DeploymentView;

@@ -1,5 +1,5 @@
 import type { Infrastructure, Plan, PlanRequest } from '@orrery/contract';
-import type { Exclusions } from '../../ports/exclusions.js';
+import type { Excluded } from '../../ports/exclusions.js';
 
 /** What a plan keeps out of servers and boards. */
 interface KeptOut {
@@ -18,7 +18,7 @@ interface KeptOut {
  */
 export function keptOut(
   { without_servers = [], without_boards = [] }: Pick<PlanRequest, 'without_servers' | 'without_boards'>,
-  { servers, boards, lost_servers }: Exclusions,
+  { servers, boards, lost_servers }: Excluded,
   base: Plan | null,
   infrastructure: Infrastructure,
 ): KeptOut {

@@ -51,7 +51,7 @@ beforeEach(() => {
         return calibration;
       },
     } as never,
-    { servers: [], lost_servers: [], boards: [] },
+    { servers: [], lost_servers: [], boards: [], onChange: () => undefined },
     { plan: make } as unknown as Planner,
   );
 });

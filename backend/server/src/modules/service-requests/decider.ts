@@ -79,7 +79,7 @@ export class Decider {
     return this.inTurn(new Pace(), async (call) => {
       const { request } = await call.decide(spec, true, by, 0);
       return (batch) => {
-        call.bookIn(batch);
+        call.bookIn(batch, [request]);
         this.requests.putIn(batch, request);
         this.requests.tellIn(
           batch,
@@ -125,8 +125,8 @@ export class Decider {
         };
         return (batch) => {
           if (dry_run || accepted === 0) return answer;
-          call.bookIn(batch);
           const booked = decided.filter(({ decision }) => decision.accepted).map(({ request }) => request);
+          call.bookIn(batch, booked);
           for (const request of booked) this.requests.putIn(batch, request);
           this.requests.tellIn(batch, 'service-request.accepted', booked, by);
           return answer;
@@ -175,7 +175,7 @@ export class Decider {
       return (batch: Batch) => {
         const chosen = found.filter(({ id }) => isAsItWas(befores.get(id)!));
         const changed = failed.filter(({ before }) => isAsItWas(before));
-        if (chosen.length > 0) call.bookIn(batch);
+        call.bookIn(batch, chosen);
         for (const request of [...chosen, ...changed.map(({ after }) => after)]) this.requests.putIn(batch, request);
         this.requests.tellIn(batch, 'service-request.accepted', chosen);
         const fresh = changed.filter(({ before }) => before.state !== without).map(({ after }) => after);
@@ -293,11 +293,13 @@ class Call {
     return decision;
   }
 
-  /** Adds the instances that ways need to the pools. */
-  bookIn(batch: Batch): void {
+  /** Adds the instances that the ways of these requests need to the pools. */
+  bookIn(batch: Batch, booked: readonly StoredRequest[]): void {
     for (const [name, { admissions }] of this.sessions) {
-      const added = admissions.deployed.map(({ option: { id, nf, rate_bps, slot }, way }): PoolInstance => {
-        return { id, nf, on: 'board', slot: slotOf(slot), way, rate_bps };
+      const stages = booked.filter(({ pool }) => pool === name).flatMap(({ way }) => way?.stages ?? []);
+      const passed = new Set(stages.map(({ instance }) => instance));
+      const added = admissions.deployed.flatMap(({ option: { id, nf, rate_bps, slot }, way }): PoolInstance[] => {
+        return passed.has(id) ? [{ id, nf, on: 'board', slot: slotOf(slot), way, rate_bps }] : [];
       });
       if (added.length === 0) continue;
       const pool = this.pools.get(name);

@@ -6,9 +6,9 @@ import type { InfrastructureStore } from '../../ports/infrastructure-store.js';
 import type { NodeFleet } from '../../ports/node-fleet.js';
 import { Surroundings } from './surroundings.js';
 
-it('an operation that goes on changes nothing, one that brings another plan does, and so does an agent that is away', () => {
-  const listeners = { deployments: () => {}, fleet: () => {} };
-  const state = { plan: 'plan-1', coming: 'plan-1', connected: true };
+it('an operation that goes on changes nothing, one that brings another plan does, and so do an agent that is away and the end of a maintenance', () => {
+  const listeners = { deployments: () => {}, fleet: () => {}, exclusions: () => {} };
+  const state = { plan: 'plan-1', coming: 'plan-1', connected: true, maintained: ['server-2'] };
   const deployments = {
     get plan() {
       return { id: state.plan };
@@ -30,7 +30,13 @@ it('an operation that goes on changes nothing, one that brings another plan does
       current: { infrastructure: { servers: [{ id: 'server-1' }] }, revision: 1 },
       onChange: () => undefined,
     } as unknown as InfrastructureStore,
-    { servers: [], boards: [], lost_servers: [] } as Exclusions,
+    {
+      get servers() {
+        return state.maintained;
+      },
+      ...{ boards: [], lost_servers: [] },
+      onChange: (listener: () => void) => void Object.assign(listeners, { exclusions: listener }),
+    } as Exclusions,
   );
   const told: string[] = [];
   surroundings.onChange(
@@ -49,4 +55,8 @@ it('an operation that goes on changes nothing, one that brings another plan does
   listeners.fleet();
   listeners.fleet();
   expect(told).toEqual(['goes on', 'changed', 'goes on', 'changed', 'changed']);
+  Object.assign(state, { maintained: [] });
+  listeners.exclusions();
+  listeners.exclusions();
+  expect(told.slice(5)).toEqual(['changed']);
 });

@@ -39,5 +39,6 @@ export class Surroundings {
     this.fleet.onChange(look);
     this.boards.onChange(look);
     this.infrastructure.onChange(look);
+    this.exclusions.onChange(look);
   }
 }

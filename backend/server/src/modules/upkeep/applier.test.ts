@@ -149,7 +149,7 @@ it('nothing moves by itself while a chain is changed, or leaves an accelerator b
       all.find((it) => it.claim === claim && resources.some((each) => it.resource.startsWith(`${each}/`))) ?? null;
     const hindrance = new Hindrance(
       { underWay: () => [] } as unknown as Deployer,
-      { servers: [], boards: [], lost_servers: [] },
+      { servers: [], boards: [], lost_servers: [], onChange: () => undefined },
       { all: () => all, conflictOf: of } as unknown as LeaseBook,
       { running: null } as ScenarioView,
       { state: () => (accelerated === null ? null : { accelerated }) } as unknown as ElementManagers,

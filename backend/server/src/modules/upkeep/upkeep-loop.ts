@@ -7,6 +7,7 @@ import {
   type Moved,
   type NfDrift,
   NO_UPKEEP_MEMORY,
+  planRefusal,
   type UpkeepDecision,
   type UpkeepMemory,
 } from '@orrery/planner';
@@ -219,6 +220,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     const request = PlanRequest.parse({ move: moves });
     const plan = await step(this.plans.make(request, base, this.view.comingDrivers));
     if (!plan.feasible) {
+      this.why = `${why}. Not advised: ${planRefusal(plan)}`;
       await step(this.records.propose(null));
       return false;
     }

@@ -179,7 +179,7 @@ function sideOf(rules: ScalingRules, load: NfLoad): Side {
     return { side: 'over', why: `${it.id}: ${what}`, worst: it };
   }
   if (slower && deepest > rules.out.queue)
-    return between(`${slower.queue} packets wait in front of ${slower.node_id} behind it, which is slower`);
+    return between(`${Math.round(slower.queue)} packets wait in front of ${slower.node_id} behind it, which is slower`);
   if (instances.every((it) => isBelow(it, rules)))
     return { side: 'under', why: 'all instances are below the limits for fewer', worst: null };
   return between('within its limits');
@@ -194,7 +194,7 @@ function beyond(
   if (utilization! > out.utilization)
     return `its core is used to ${percent(utilization!)}, above ${percent(out.utilization)}`;
   if (slowerBehind) return null;
-  if (queue! > out.queue) return `${queue} packets wait in front of it, more than ${out.queue}`;
+  if (queue! > out.queue) return `${Math.round(queue!)} packets wait in front of it, more than ${out.queue}`;
   if (out.delay_us !== null && delay_us !== null && delay_us > out.delay_us)
     return `99 % of its packets take up to ${Math.round(delay_us)} µs, more than ${out.delay_us} µs`;
   return null;

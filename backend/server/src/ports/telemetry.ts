@@ -48,6 +48,8 @@ export interface Telemetry {
   series(keys: readonly string[], sinceMs: number): Series[];
   /** The latest value, if it arrived within this time by the monotonic clock; null: it did not. */
   newest(key: string, withinMs: number): number | null;
+  /** The mean of the latest value and of those up to `overMs` before it, if the latest arrived within `withinMs`; null: it did not. */
+  mean(key: string, overMs: number, withinMs: number): number | null;
   window(chainId: string, seconds: number): ExitWindow | null;
   onSamples(listener: (samples: readonly Sample[], links: readonly LinkSample[]) => void): void;
   /** Called when packets leave a chain, with the time by this clock at which that was known. */

@@ -190,6 +190,10 @@ export class SamplesService implements Telemetry, TelemetrySink, OnModuleInit, O
     return this.storeOf(key).newest(key, performance.now() - withinMs);
   }
 
+  mean(key: string, overMs: number, withinMs: number): number | null {
+    return this.storeOf(key).mean(key, overMs, performance.now() - withinMs);
+  }
+
   window(chainId: string, seconds: number): ExitWindow | null {
     this.followPlan();
     return this.meters.get(chainId)?.window(seconds, performance.now()) ?? null;

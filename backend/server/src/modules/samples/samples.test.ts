@@ -245,6 +245,19 @@ describe('SeriesStore', () => {
     ]);
   });
 
+  it('gives the mean of the latest values by the times of their points, while the latest is fresh by its arrival', () => {
+    const store = new SeriesStore(10, 10, 0);
+    for (const [time, value] of [
+      [1000, 13],
+      [2000, 2],
+      [3000, 4],
+      [4000, 9],
+    ] as const)
+      store.push('k', time, value, 50);
+    expect([999, 1000, 2000, 9000].map((overMs) => store.mean('k', overMs, 50))).toEqual([9, 6.5, 5, 7]);
+    expect([store.mean('k', 2000, 51), store.mean('none', 2000, 0)]).toEqual([null, null]);
+  });
+
   it('gives the latest value while it is fresh by its arrival, whatever time its point has', () => {
     const store = new SeriesStore(10, 10, 0);
     store.push('k', 3_600_000, 7, 100);

@@ -35,7 +35,23 @@ class Ring {
   }
 
   get newest(): number {
-    return this.values[(this.start + this.length - 1) % this.times.length]!;
+    return this.values[this.lastAt]!;
+  }
+
+  /** Of the newest point and those up to so long before it, by their own times. */
+  meanOver(ms: number): number {
+    const from = this.times[this.lastAt]! - ms;
+    let [sum, count] = [0, 0];
+    for (; count < this.length; count++) {
+      const at = (this.start + this.length - 1 - count) % this.times.length;
+      if (this.times[at]! < from) break;
+      sum += this.values[at]!;
+    }
+    return sum / count;
+  }
+
+  private get lastAt(): number {
+    return (this.start + this.length - 1) % this.times.length;
   }
 
   private grow(capacity: number): void {
@@ -77,6 +93,12 @@ export class SeriesStore {
   newest(key: string, sinceMs: number): number | null {
     const ring = this.rings.get(key);
     return ring && ring.arrivedMs >= sinceMs ? ring.newest : null;
+  }
+
+  /** The mean of the latest value and of those up to `overMs` before it, if that arrived at `sinceMs` or later; null: it did not. */
+  mean(key: string, overMs: number, sinceMs: number): number | null {
+    const ring = this.rings.get(key);
+    return ring && ring.arrivedMs >= sinceMs ? ring.meanOver(overMs) : null;
   }
 
   /** `keys` are full keys, or prefixes if they end in `/`. */

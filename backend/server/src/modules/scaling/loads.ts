@@ -9,6 +9,8 @@ import { runningNf } from './running-nf.js';
 
 /** How long the latest sample is valid. */
 const FRESH_MS = 2500;
+/** Over which CPU and queues are averaged: packets and the quotas of a limited container come in bursts. */
+const MEAN_MS = 2000;
 
 /** What is measured of the instances of an NF and of what is behind them. */
 @Injectable()
@@ -27,13 +29,13 @@ export class ScalingLoads {
     if (!plan || !running) return null;
     return {
       instances: running.instances.map(({ id, ordinal, server, core, cpu_limit: limit = 1 }) => {
-        const share = this.newest(id, 'cpu');
+        const share = this.mean(id, 'cpu');
         const ofCore = this.utilization(plan, server, core);
         return {
           ...{ id, ordinal, share, limit },
           utilization: share === null || ofCore === null ? null : Math.max(ofCore, share / limit),
-          queue: this.newest(id, 'queue'),
-          delay_us: this.newest(id, 'latency_p99_us'),
+          queue: this.mean(id, 'queue'),
+          delay_us: this.telemetry.newest(sampleKey('instance', id, 'latency_p99_us'), FRESH_MS),
         };
       }),
       ranges: running.ranges,
@@ -48,15 +50,15 @@ export class ScalingLoads {
     return this.dataPath.troublesOf(chain_id).find(({ link }) => link !== null)?.what ?? null;
   }
 
-  private newest(id: string, metric: SampleMetric<'instance'>): number | null {
-    return this.telemetry.newest(sampleKey('instance', id, metric), FRESH_MS);
+  private mean(id: string, metric: SampleMetric<'instance'>): number | null {
+    return this.telemetry.mean(sampleKey('instance', id, metric), MEAN_MS, FRESH_MS);
   }
 
   /** Of a core, by all instances that run there; null: one of them was not measured. */
   private utilization(plan: Plan, server: string, core: number): number | null {
     const shares = nfInstances(plan.graph)
       .filter((it) => it.server === server && it.core === core && it.driver !== 'board')
-      .map(({ id }) => this.newest(id, 'cpu'));
+      .map(({ id }) => this.mean(id, 'cpu'));
     if (shares.length === 0 || shares.includes(null)) return null;
     return shares.reduce<number>((sum, share) => sum + share!, 0);
   }
@@ -72,7 +74,7 @@ export class ScalingLoads {
           open.push(to);
         }
     const queues = nfInstances(plan.graph).flatMap(({ id, node_id: node, chain_id: chain }) => {
-      const queue = chain === chain_id && behind.has(node) ? this.newest(id, 'queue') : null;
+      const queue = chain === chain_id && behind.has(node) ? this.mean(id, 'queue') : null;
       return queue === null ? [] : [{ node_id: node, queue }];
     });
     return queues.length === 0 ? null : queues.reduce((a, b) => (b.queue > a.queue ? b : a));

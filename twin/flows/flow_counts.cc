@@ -2,6 +2,7 @@
 #include "flows/flow_counts.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace orrery::flows {
 namespace {
@@ -61,7 +62,7 @@ FlowCounts::Session& FlowCounts::session_of(const Mark& mark) {
     const bool from_start = mark.sequence < kSeenBits;
     sessions_.push_back({mark.session, from_start, from_start ? 0 : mark.sequence, mark.sequence, 0});
   } else if (found != sessions_.rbegin()) {
-    std::swap(*found, sessions_.back());
+    std::rotate(std::prev(found.base()), found.base(), sessions_.end());
   }
   return sessions_.back();
 }

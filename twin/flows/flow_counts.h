@@ -78,7 +78,7 @@ class FlowCounts {
   void set_lost(Value& flow, const Mark& mark, uint32_t lost);
 
   Table flows_;
-  std::deque<Session> sessions_;  // the one heard of last is the last
+  std::deque<Session> sessions_;  // in the order in which they were heard of last
   uint64_t lost_before_ = 0;      // in sessions that are forgotten
   uint32_t in_progress_ = 0;
   bool forgot_ = false;  // a flow in progress, for want of room

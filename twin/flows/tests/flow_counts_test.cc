@@ -118,6 +118,26 @@ TEST(FlowCounts, ForgetTheOldestFlowsAndSessionsAndKeepTheirCounts) {
   EXPECT_EQ(flows.lost(), 0U);
 }
 
+TEST(FlowCounts, ForgetTheSessionThatWasNotHeardOfForLongest) {
+  constexpr uint32_t kKnown = FlowCounts::kSessionsMax;
+  FlowCounts flows;
+  std::vector<uint32_t> next(2 * kKnown);
+  const auto take = [&](uint32_t session) {
+    const uint32_t number = next[session]++;
+    flows.take({session, 1, number, false, number, kMs}, 2 * kMs, 100);
+  };
+  for (uint32_t session = 0; session < kKnown; ++session) take(session);
+  // The first one goes on, then others come, of which each makes one of the rest be forgotten, up to the last but one.
+  take(0);
+  for (uint32_t session = kKnown; session < 2 * kKnown - 2; ++session) take(session);
+  take(kKnown - 1);
+  take(0);
+  EXPECT_EQ(flows.lost(), 0U);
+  // One that was forgotten and goes on lacks what came of it before.
+  take(1);
+  EXPECT_EQ(flows.lost(), 1U);
+}
+
 TEST(FlowCounts, DoNotCountAsLostWhatCameBeforeAFlowWasForgotten) {
   FlowCounts flows(10);
   uint64_t at_ns = 0, sequence = 0;

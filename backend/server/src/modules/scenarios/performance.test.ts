@@ -65,6 +65,16 @@ it('checks each figure against its bar', async () => {
   ]);
 });
 
+it('draws fewer points than were measured where these are many', async () => {
+  const axis = { label: 'time', unit: 's' };
+  const points = Array.from({ length: 3000 }, (_, s): [number, number] => [s, s]);
+  const series = [{ name: 'a', published: false, modelled: false, points }];
+  const { now } = await take([
+    { title: 'a', run: async (stage) => stage.plot({ title: 'b', source: '', x: axis, y: axis, series }) },
+  ]);
+  expect(now.plots[0]!.series[0]!.points).toHaveLength(500);
+});
+
 it('shows the progress of a wait until it ends', async () => {
   const { seen } = await take([{ title: 'a', run: (stage) => stage.wait(0.05, 'measuring') }]);
   const told = seen.flatMap(({ steps }) => steps[0]?.progress ?? []);

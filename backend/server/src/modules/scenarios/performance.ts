@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ScenarioFigure, type ScenarioReport } from '@orrery/contract';
 import type { ScenarioStep, Stage } from './scenario.js';
+import { thinned } from './series.js';
 
 const POLL_MS = 200;
 const WAIT_TICK_MS = 500;
@@ -33,7 +34,10 @@ export async function perform(
     started_ms: first.started_ms,
     note: (detail, progress) => mark(indexNow(run), { detail, progress: progress ?? null }),
     figure: (figure) => change({ figures: [...run.figures, judged(ScenarioFigure.parse(figure))] }),
-    plot: (plot) => change({ plots: [...run.plots, plot] }),
+    plot: (plot) => {
+      const series = plot.series.map((each) => ({ ...each, points: thinned(each.points) }));
+      change({ plots: [...run.plots, { ...plot, series }] });
+    },
     make: async (kind, request) => {
       const id = await make(kind, request);
       if (kind === 'chain') change({ chains: [...run.chains, id] });

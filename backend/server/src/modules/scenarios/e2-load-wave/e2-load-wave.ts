@@ -4,15 +4,15 @@ import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { isCarriedOut, requireFeasible } from '../carried-out.js';
-import { meanFrom, smoothed } from '../e2-split/balance.js';
+import { highest, meanFrom, smoothed } from '../e2-split/balance.js';
 import { type FlowFigures, flowLoad, type RunningLoad } from '../flow-load.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
-import { historyOf } from '../series.js';
+import { historyOf, outlasting, valueAt } from '../series.js';
 import { containers } from '../ssm/needs.js';
 import { lengthOf, pointsOf, type Wave } from '../wave.js';
 import { CHAIN, definitionOf, NF_KINDS, PACKET_BYTES, SCALED } from './chain.js';
-import { meanGap, optimum, sumOf, valueAt } from './optimum.js';
+import { meanGap, optimum, sumOf } from './optimum.js';
 
 const PORT = 9741;
 const CHANGE_S = 120;
@@ -65,6 +65,9 @@ interface Memory {
   busyShare: number;
 }
 
+/** How long instances are watched, s. */
+const observedS = (parameters: Parameters) => lengthOf(waveOf(parameters)) + 2;
+
 const waveOf = ({ scale, hold_s, slope_s }: Parameters): Wave => ({
   low: PUBLISHED.low * 1e9 * scale,
   high: PUBLISHED.high * 1e9 * scale,
@@ -84,8 +87,12 @@ export const E2_LOAD_WAVE = defineScenario({
   duration_s: 190,
   watch: 'topology',
   parameters: Parameters,
-  faults: ({ from, to }) =>
-    from === to ? [{ pointer: '/parameters/to', detail: 'must not be the sending host', code: 'same-host' }] : [],
+  faults: (parameters) => [
+    ...(parameters.from === parameters.to
+      ? [{ pointer: '/parameters/to', detail: 'must not be the sending host', code: 'same-host' }]
+      : []),
+    ...outlasting(3 * parameters.hold_s > 2 * parameters.slope_s ? 'hold_s' : 'slope_s', observedS(parameters)),
+  ],
   needs: ({ from, to, cpu_limit, scale }) => [
     runningTwin(),
     nfs(...NF_KINDS),
@@ -179,7 +186,7 @@ async function observe(stage: Stage, memory: Memory, parameters: Parameters): Pr
     });
   memory.watched_s = since(stage);
   const busyShare = observeCores();
-  await stage.wait(lengthOf(waveOf(parameters)) + 2, 'instances come and go with the load');
+  await stage.wait(observedS(parameters), 'instances come and go with the load');
   memory.busyShare = busyShare();
   memory.end_s = since(stage);
   const { items } = await api.call('listScalings', { query: { chain_id: memory.chain, limit: 500 } });
@@ -232,7 +239,8 @@ async function compare(stage: Stage, memory: Memory, parameters: Parameters): Pr
   const [cpuGap, switchGap] = [meanGap(used, least, watched_s), meanGap(switched, input, watched_s)];
   const [outs, ins] = [scalings.filter((it) => it.to > it.from), scalings.filter((it) => it.to < it.from)];
   const cores = `cores were busy for ${percentOf(memory.busyShare)} of the time`;
-  const sent = figures.generator.sent ?? 0;
+  const { sent } = figures.generator;
+  const { lost } = figures.sink;
 
   stage.figure({
     name: 'CPU above the optimum, mean',
@@ -255,10 +263,10 @@ async function compare(stage: Stage, memory: Memory, parameters: Parameters): Pr
     name: 'Most instances of both NFs',
     unit: 'instances',
     published: 56,
-    here: Math.max(...load.map(([s]) => total(s))),
+    here: highest(load.map(([s]) => [s, total(s)])),
     source: SOURCE,
     bar: { least: 3, most: null },
-    note: `load ${scale} of the published one, an instance has ${cpu_limit} of a core`,
+    note: `load ${scale} of the published one, an instance has ${cpu_limit} of a core; published: NAT, firewall, IDS and VPN, here: IDS and elephant detector behind a firewall`,
   });
   stage.figure({
     name: 'Scaled out',
@@ -279,22 +287,22 @@ async function compare(stage: Stage, memory: Memory, parameters: Parameters): Pr
     name: 'Flows that lost their instance, at most',
     unit: 'flows/s',
     published: null,
-    here: displaced.length > 0 ? Math.max(...displaced.map(([, value]) => value)) : null,
+    here: highest(displaced),
     bar: strategy === 'avoid' ? { least: 0, most: 0 } : null,
   });
   stage.figure({
     name: 'Packets lost',
     unit: '%',
     published: null,
-    here: sent > 0 ? (100 * (figures.sink.lost ?? 0)) / sent : null,
+    here: sent && typeof lost === 'number' ? (100 * lost) / sent : null,
     bar: { least: null, most: 1 },
-    note: `of ${sent} sent, counted at the receiving host by flow; an instance that is overloaded until the next one runs drops some`,
+    note: `of ${sent ?? 'unknown'} sent, counted at the receiving host by flow; an instance that is overloaded until the next one runs drops some`,
   });
   stage.figure({
     name: 'Latency of the chain, p99 of seconds of the p50',
     unit: 'us',
     published: null,
-    here: highest(within(await historyOf(api, sampleKey('chain', memory.chain, 'latency_p50_us'), started_ms))),
+    here: p99(within(await historyOf(api, sampleKey('chain', memory.chain, 'latency_p50_us'), started_ms))),
   });
   const x = { label: 'time since the start', unit: 's' };
   const series = (name: string, points: readonly (readonly [number, number])[], by = 1) => ({
@@ -331,7 +339,7 @@ async function compare(stage: Stage, memory: Memory, parameters: Parameters): Pr
   });
 }
 
-function highest(points: readonly (readonly [number, number])[]): number | null {
+function p99(points: readonly (readonly [number, number])[]): number | null {
   const values = points.map(([, value]) => value).sort((a, b) => a - b);
   return values[Math.floor(0.99 * (values.length - 1))] ?? null;
 }

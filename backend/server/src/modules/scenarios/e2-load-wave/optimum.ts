@@ -1,9 +1,6 @@
-type Point = readonly [s: number, value: number];
+import { valueAt } from '../series.js';
 
-/** Value of a series at a time: that of its latest point; null before the first. Requires ascending times. */
-export function valueAt(points: readonly Point[], s: number): number | null {
-  return points.findLast(([at]) => at <= s)?.[1] ?? null;
-}
+type Point = readonly [s: number, value: number];
 
 /** Instances that an NF needs for a rate (E2 3.6.3): what a bit/s takes of a core when one instance runs, by what an instance may use. */
 export function optimum(rate_bps: number, cores_per_bps: number, cpu_limit: number): number {

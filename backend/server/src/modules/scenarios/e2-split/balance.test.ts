@@ -1,25 +1,35 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { highest, imbalance, meanFrom, settledAt, smoothed, together, withoutEntry } from './balance.js';
+import { balancedAt, highest, imbalance, meanFrom, smoothed, together, withoutEntry } from './balance.js';
 
-it('tells how far two loads are from equal shares, also where one is not there yet', () => {
-  const old: [number, number][] = [
-    [0, 100],
-    [2, 60],
-  ];
-  const added: [number, number][] = [
-    [1, 0],
-    [3, 40],
-    [4, 60],
-  ];
-  expect(imbalance(old, added)).toEqual([
-    [0, 1],
-    [1, 1],
-    [2, 1],
-    [3, 0.2],
-    [4, 0],
-  ]);
-  expect(imbalance([[0, 0]], [])).toEqual([]);
+const perSecond = (...values: number[]) => values.map((value, s): [number, number] => [s, value]);
+
+it('tells how far two loads are from equal shares over a time, also where one is not there yet', () => {
+  const old = perSecond(100, 100, 60, 60);
+  const added = perSecond(0, 0, 40, 60).slice(1);
+  expect([0, 1, 2, 3].map((s) => imbalance(old, added, s, s + 1))).toEqual([1, 1, 0.2, 0]);
+  expect(imbalance(old, added, 2)).toBeCloseTo(20 / 220);
+  expect(imbalance(perSecond(0), [], 0)).toBeNull();
+  expect(imbalance(old, added, 9)).toBeNull();
+});
+
+it('knows when two loads are balanced, in spite of single seconds that are not', () => {
+  const at = (a: [number, number][], b: [number, number][], limit = 0.1) =>
+    balancedAt(a, b, { afterS: 2, windowS: 2, limit });
+  const whole = 200;
+  const old = [200, 200, 180, 150, 110, 95, 130, 80, 100, 100];
+  const added = old.map((value) => whole - value);
+  // Means of the two seconds before: 200, 190, 165, 130, 102.5.
+  expect(at(perSecond(...old), perSecond(...added))).toBe(6);
+  expect(at(perSecond(...old), perSecond(...added), 0.31)).toBe(5);
+  // Each second is far from it, and all of them together are not.
+  const swinging = [140, 60, 140, 60, 140, 60];
+  expect(at(perSecond(...swinging), perSecond(...swinging.map((value) => whole - value)))).toBe(2);
+  // Once, by chance.
+  const bad = [200, 100, 100, 180, 180, 180];
+  expect(at(perSecond(...bad), perSecond(...bad.map((value) => whole - value)))).toBeNull();
+  expect(at(perSecond(200, 200, 200), [])).toBeNull();
+  expect(at([], [])).toBeNull();
 });
 
 it('adds series that are measured at different times, and tells flows for which a table had no room', () => {
@@ -44,11 +54,8 @@ it('adds series that are measured at different times, and tells flows for which 
   expect(withoutEntry(1000, together([[], []]), 9)).toBeNull();
 });
 
-it('knows since when it has been settled', () => {
+it('tells the mean of a time', () => {
   const points: [number, number][] = [0.9, 0.2, 0.05, 0.3, 0.08, 0.02].map((value, s) => [s, value]);
-  expect(settledAt(points, 0, 0.1)).toBe(4);
-  expect(settledAt(points, 5, 0.1)).toBe(5);
-  expect(settledAt(points.slice(0, 4), 0, 0.1)).toBeNull();
   expect(meanFrom(points, 4)).toBeCloseTo(0.05);
   expect(meanFrom(points, 6)).toBeNull();
 });

@@ -1,29 +1,45 @@
-type Point = readonly [s: number, value: number];
+import { valueAt } from '../series.js';
 
-/** Value of a series at a time: that of its latest point; 0 before the first. Requires ascending times. */
-function valueAt(points: readonly Point[], s: number): number {
-  let value = 0;
-  for (const [at, of] of points) {
-    if (at > s) break;
-    value = of;
-  }
-  return value;
-}
+type Point = readonly [s: number, value: number];
 
 const timesOf = (series: readonly (readonly Point[])[]) =>
   [...new Set(series.flatMap((points) => points.map(([s]) => s)))].sort((x, y) => x - y);
 
 /** Sum of series over time, each as its latest point says. */
 export function together(series: readonly (readonly Point[])[]): [s: number, value: number][] {
-  return timesOf(series).map((s) => [s, series.reduce((sum, points) => sum + valueAt(points, s), 0)]);
+  return timesOf(series).map((s) => [s, series.reduce((sum, points) => sum + (valueAt(points, s) ?? 0), 0)]);
 }
 
-/** How far two loads are from equal shares, over time: 0 where both have the same, 1 where one has everything. No points without load. */
-export function imbalance(a: readonly Point[], b: readonly Point[]): [s: number, imbalance: number][] {
-  return timesOf([a, b]).flatMap((s): [number, number][] => {
-    const [of, other] = [valueAt(a, s), valueAt(b, s)];
-    return of + other > 0 ? [[s, Math.abs(of - other) / (of + other)]] : [];
-  });
+/**
+ * How far two loads are from equal shares by what each carried between two times: 0 where both carried the same, 1 where one carried
+ * everything. Null: neither carried anything.
+ */
+export function imbalance(
+  a: readonly Point[],
+  b: readonly Point[],
+  fromS: number,
+  toS = Number.POSITIVE_INFINITY,
+): number | null {
+  const [of, other] = [meanFrom(a, fromS, toS) ?? 0, meanFrom(b, fromS, toS) ?? 0];
+  return of + other > 0 ? Math.abs(of - other) / (of + other) : null;
+}
+
+interface Balance {
+  readonly afterS: number;
+  readonly windowS: number;
+  /** Of the imbalance. */
+  readonly limit: number;
+}
+
+/** When two loads are first balanced over the window that ends then, and from then on as a whole; null: they are not. */
+export function balancedAt(
+  a: readonly Point[],
+  b: readonly Point[],
+  { afterS, windowS, limit }: Balance,
+): number | null {
+  const isBalanced = (of: number | null) => of !== null && of <= limit;
+  const times = timesOf([a, b]).filter((s) => s >= afterS);
+  return times.find((s) => isBalanced(imbalance(a, b, s - windowS, s)) && isBalanced(imbalance(a, b, s))) ?? null;
 }
 
 /** Mean over the last `windowS` before each point, so that single packets of single flows do not count. */
@@ -37,13 +53,6 @@ export function smoothed(points: readonly Point[], windowS: number): [number, nu
   });
 }
 
-/** When the series last came below the limit and stayed there, after a time; null: it did not. */
-export function settledAt(points: readonly Point[], afterS: number, limit: number): number | null {
-  const later = points.filter(([s]) => s >= afterS);
-  const above = later.findLastIndex(([, value]) => value > limit);
-  return later[above + 1]?.[0] ?? null;
-}
-
 /** The highest of the points; null: there are none. */
 export function highest(points: readonly Point[]): number | null {
   return points.length > 0 ? Math.max(...points.map(([, value]) => value)) : null;
@@ -54,7 +63,8 @@ export function highest(points: readonly Point[]): number | null {
  * be of flows that have ended. Null: how many are in use is not known.
  */
 export function withoutEntry(inProgress: number, used: readonly Point[], atS: number): number | null {
-  return used.some(([s]) => s <= atS) ? Math.max(0, inProgress - valueAt(used, atS)) : null;
+  const inUse = valueAt(used, atS);
+  return inUse === null ? null : Math.max(0, inProgress - inUse);
 }
 
 /** Mean of the points from a time on; null: there are none. */

@@ -4,6 +4,7 @@ import type { Api } from './api-caller.js';
 import { E2_LOAD_WAVE } from './e2-load-wave/e2-load-wave.js';
 import { E2_SPLIT } from './e2-split/e2-split.js';
 import { above, historyOf, thinned, valueAt } from './series.js';
+import { SSM_FOUR_TUNNELS, SSM_TWO_TUNNELS } from './ssm/tunnels-in-turn.js';
 
 it('reads every sample, so that no figure misses what a few of them tell', async () => {
   const points = Array.from({ length: 900 }, (_, n) => [1000 + 200 * n, n === 451 ? 7 : 0]);
@@ -28,6 +29,10 @@ it('refuses what takes longer than samples are kept, at the field', () => {
   expect(() => E2_LOAD_WAVE.script({ hold_s: 300, slope_s: 300 })).toThrow('/parameters/hold_s: makes 1502 s');
   expect(() => E2_LOAD_WAVE.script({ hold_s: 10, slope_s: 300 })).toThrow('/parameters/slope_s: makes 632 s');
   expect(() => E2_LOAD_WAVE.script({ hold_s: 100, slope_s: 100 })).not.toThrow();
+  expect(() => SSM_FOUR_TUNNELS.script({ slice_s: 60, load: 'uneven' })).toThrow('/parameters/slice_s: makes 904 s');
+  expect(() => SSM_FOUR_TUNNELS.script({ turns: 20 })).toThrow('/parameters/turns: makes 961 s');
+  expect(() => SSM_FOUR_TUNNELS.script({ turns: 1, slice_s: 60 })).toThrow('/parameters/slice_s: makes 664 s');
+  expect(() => SSM_TWO_TUNNELS.script({ turns: 15, slice_s: 11 })).not.toThrow();
   expect(() => E2_SPLIT.script({ seconds: 600 })).toThrow('/parameters/seconds');
 });
 

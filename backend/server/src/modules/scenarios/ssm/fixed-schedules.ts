@@ -3,7 +3,7 @@ import type { Stage } from '../scenario.js';
 import { EDGE_S, partOfBest, totalMean } from './turns.js';
 
 /** Schedules that take no notice of the load, once it is there. */
-const FIXED = [
+export const FIXED = [
   { strategy: 'round-robin', name: 'turns of one slice' },
   { strategy: 'static', name: 'one tunnel keeps it' },
 ] as const;

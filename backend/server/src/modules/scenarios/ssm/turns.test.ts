@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fairness, lane, mean, partOfBest, totalMean, whileHeld, whole } from './turns.js';
+import { fairness, lane, leastFairness, mean, partOfBest, totalMean, whileHeld, whole } from './turns.js';
 
 const TURNS = [
   { instance_id: 'a', from_ms: 10_000, to_ms: 21_000 },
@@ -13,6 +13,19 @@ it('counts the time of each within what was observed', () => {
   expect(fairness(TURNS, ['a', 'b'], 0, 5000)).toBeNull();
   expect(whole(TURNS, 40_000)).toHaveLength(2);
   expect(whole(TURNS, 30_000)).toHaveLength(1);
+});
+
+it('asks for more fairness of ten turns than of fewer, and never for more than whole turns can be shared out', () => {
+  const inTurn = (tunnels: number, count: number) =>
+    Array.from({ length: count }, (_, n) => ({ instance_id: `${n % tunnels}`, from_ms: 11 * n, to_ms: 11 * (n + 1) }));
+  const ids = (tunnels: number) => Array.from({ length: tunnels }, (_, n) => `${n}`);
+  expect([2, 9, 10, 20].map((count) => leastFairness(inTurn(2, count), ids(2)))).toEqual([0.9, 0.9, 0.98, 0.98]);
+  expect([10, 12].map((count) => leastFairness(inTurn(4, count), ids(4)))).toEqual([0.9, 0.98]);
+  for (const tunnels of [2, 4])
+    for (let count = 2 * tunnels; count <= 40; count++) {
+      const turns = inTurn(tunnels, count);
+      expect(fairness(turns, ids(tunnels), 0, 11 * count)).toBeGreaterThanOrEqual(leastFairness(turns, ids(tunnels)));
+    }
 });
 
 it('draws who has it, up to the end', () => {

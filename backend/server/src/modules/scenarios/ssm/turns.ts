@@ -33,6 +33,17 @@ export function fairness(
   );
 }
 
+/** What ten turns show of an algorithm that is fair, and what fewer of them do. */
+const FAIR = { over: 10, least: 0.98, leastOfFewer: 0.9 } as const;
+/** Of each of them: then one more of some makes all look unfair by no more than that. */
+const TURNS_EACH = 3;
+
+/** The least index that turns must have which are over. */
+export function leastFairness(over: readonly Pick<Turn, 'instance_id'>[], instances: readonly string[]): number {
+  const own = instances.map((id) => over.filter(({ instance_id }) => instance_id === id).length);
+  return over.length >= FAIR.over && own.every((count) => count >= TURNS_EACH) ? FAIR.least : FAIR.leastOfFewer;
+}
+
 /** A lane as steps: `level` while the instance has it, else 0. Times in s since `startMs`. */
 export function lane(
   turns: readonly Turn[],

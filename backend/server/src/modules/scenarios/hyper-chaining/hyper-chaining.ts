@@ -5,7 +5,7 @@ import { observeCores } from '../busy-cores.js';
 import { ensureServer } from '../load.js';
 import { freeBoard, freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
-import { historyOf } from '../series.js';
+import { above, historyOf } from '../series.js';
 import type { Measured, Memory } from './memory.js';
 import { report } from './report.js';
 import { type Form, fillers, HARDWARE, NFS, POOL, poolOf, probed, RATE_BPS, randomSlas } from './slas.js';
@@ -133,9 +133,7 @@ async function chained(
   );
   for (let second = 1; second <= seconds; second++) await stage.wait(1, `second ${second} of ${seconds}`);
   const [median_us, p99_us] = [await of('latency_p50_us'), await of('latency_p99_us')];
-  const jitter_us = p99_us.flatMap(([s, us], n): [number, number][] =>
-    median_us[n] ? [[s, us - median_us[n][1]]] : [],
-  );
+  const jitter_us = above(p99_us, median_us);
   await api.call('deleteServiceRequest', { params: { id } });
   const instances = way.stages.map(({ instance, place }) => `${instance} (${place})`).join(' → ');
   return { way, measured: { predicted_us: way.latency_us, median_us, jitter_us, instances, deployed_s } };

@@ -83,6 +83,16 @@ it('does not call a load ended that goes on', async () => {
   await expect((await flowLoad(stage, LOAD)).ended(30)).rejects.toThrow('the end of the flows');
 });
 
+it('does not take what was not counted for nothing lost', async () => {
+  const { stage } = stageOf({
+    'load-sink': [{ state: 'running' }, { state: 'running' }, { state: 'running', metrics: { received: 90 } }],
+    load: [{ state: 'completed' }, { state: 'completed', metrics: { sent: 100 } }],
+  });
+  expect(await (await flowLoad(stage, LOAD)).ended(20)).toMatchObject({ missing: 10 });
+  const { stage: silent } = stageOf({ 'load-sink': [{ state: 'running' }], load: [{ state: 'completed' }] });
+  await expect((await flowLoad(silent, LOAD)).ended(20)).rejects.toThrow('the end of the flows');
+});
+
 it('fails with the reason of an end that does not run', async () => {
   const { stage } = stageOf({ 'load-sink': [{ state: 'failed' }] });
   await expect(flowLoad(stage, LOAD)).rejects.toThrow('load-sink does not run: port 9101');

@@ -55,9 +55,13 @@ export async function flowLoad(stage: Stage, { id, from, to, port, settings }: F
       until('the end of the flows', withinS, async () => {
         if ((await statusOf(id)).state !== 'completed') return null;
         const found = await figures();
-        const arrived = (found.sink.received ?? 0) - (found.sink.duplicates ?? 0);
+        const { sent } = found.generator;
+        const { received, duplicates } = found.sink;
+        // What nobody has counted is not known to have arrived, nor to be lost.
+        if (typeof sent !== 'number' || typeof received !== 'number') return null;
+        const arrived = received - (duplicates ?? 0);
         if (arrived !== last.arrived) last = { arrived, at_ms: performance.now() };
-        const missing = (found.generator.sent ?? 0) - arrived;
+        const missing = sent - arrived;
         const isQuiet = performance.now() - last.at_ms >= QUIET_MS;
         return missing <= 0 || isQuiet ? { ...found, missing } : null;
       }),

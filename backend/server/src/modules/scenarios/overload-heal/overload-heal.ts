@@ -1,7 +1,7 @@
 import { CpuLimit, type HealingPolicyRequest, Name, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { observeCores, percentOf } from '../busy-cores.js';
-import { meanFrom } from '../e2-split/balance.js';
+import { highest, meanFrom } from '../e2-split/balance.js';
 import { type FlowLoad, flowLoad } from '../flow-load.js';
 import { freeNames, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
@@ -220,7 +220,15 @@ async function compare(
     name: 'Most instances',
     unit: 'instances',
     published: null,
-    here: Math.max(...here.looks.map(({ instances }) => instances)),
+    here: highest(here.looks.map(({ s, instances }) => [s, instances])),
+  });
+  figure({
+    name: 'Alerts, without loops',
+    unit: 'alerts',
+    published: null,
+    here: naive.alerts.length,
+    bar: { least: 1, most: null },
+    note: 'objectives are missed for so long that one is due',
   });
   figure({
     name: 'Alerts without a cause',

@@ -1,26 +1,30 @@
 import { MantineProvider } from '@mantine/core';
 import type { LendingGroup, LendingTurn } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract/sample-keys';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { PlotProps } from '../../shared/charts/plot-options.js';
 import { streamStore } from '../../shared/stream/stream.js';
 import LendingForm from './lending-form.js';
 import { LendingLanes } from './lending-lanes.js';
-import { figuresText, LentAccelerators } from './lent-accelerators.js';
+import { figuresText } from './lending-turns.js';
+import { LentAccelerators } from './lent-accelerators.js';
 import { lendingGroupWith, lendingMember, lendingTurn } from './testing.js';
 
 let groups: LendingGroup[] | Error;
 let turns: LendingTurn[];
+let samples: { key: string; points: [number, number][] }[];
 
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
-  call: vi.fn(async (name: string) =>
-    name === 'listEvents'
-      ? { items: [], total: 0, begins_ms: null }
-      : { servers: [{ id: 'server-1' }], boards: [{ id: 'board-1', title: 'Board 1', origin: 'twin', slots: 2 }] },
-  ),
+  call: vi.fn(async (name: string) => {
+    if (name === 'listEvents') return { items: [], total: 0, begins_ms: null };
+    if (name === 'listSamples') return { items: samples };
+    return { servers: [{ id: 'server-1' }], boards: [{ id: 'board-1', title: 'Board 1', origin: 'twin', slots: 2 }] };
+  }),
   callFull: vi.fn(async (name: string) => {
     if (name === 'listLendingGroups' && groups instanceof Error) throw groups;
     const chains = [{ id: 'ch-1', draft: { title: 'Branch offices' } }];
@@ -33,11 +37,21 @@ vi.mock('../../shared/api/session.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/session.js')>()),
   useMay: () => true,
 }));
+/** What plots were given last, by their titles. */
+const plots = vi.hoisted(() => new Map<string, Pick<PlotProps, 'series' | 'data' | 'levels'>>());
+vi.mock('../../shared/charts/plot.js', () => ({
+  default: (props: PlotProps) => {
+    plots.set(props.title, props);
+    return null;
+  },
+}));
 const { call, ApiError } = await import('../../shared/api/client.js');
 
 beforeEach(() => {
   groups = [];
   turns = [];
+  samples = [];
+  plots.clear();
 });
 afterEach(() => vi.mocked(call).mockClear());
 
@@ -90,6 +104,38 @@ describe('lent accelerators', () => {
     expect(members.getByText('accelerated')).toBeTruthy();
     expect(screen.getAllByText('emulated').length).toBeGreaterThan(0);
     expect(await screen.findByRole('figure', { name: 'Who held each accelerator' })).toBeTruthy();
+  });
+
+  it('draw CPU as a share of the limit of each VNF, with the thresholds that it is compared with', async () => {
+    const now = Date.now();
+    const points: [number, number][] = [
+      [now - 200, 0.025],
+      [now - 100, 0.05],
+    ];
+    samples = [{ key: sampleKey('instance', 'vpn.tunnel.0', 'cpu'), points }];
+    groups = [lendingGroupWith({ members: [lendingMember('vpn.tunnel.0', { cpu_share: 0.025, cpu_limit: 0.05 })] })];
+    show(<LentAccelerators />);
+    await waitFor(() => expect(plots.get('CPU of VNFs')?.data[1]).toEqual([0.5, 1]));
+    expect(plots.get('CPU of VNFs')?.levels).toEqual([
+      { value: 0.75, sign: '↑', name: 'qualifies', series: null },
+      { value: 0.65, sign: '↓', name: 'gives up', series: null },
+    ]);
+    expect(plots.get('Bit rate of VNFs')?.levels).toEqual([]);
+    expect(screen.getByText('↑ 75.0 %, ↓ 65.0 %')).toBeTruthy();
+    const members = within(screen.getByRole('table', { name: 'VNFs of the group' }));
+    expect(members.getByText('50.0 %')).toBeTruthy();
+    expect(members.getByText('5.0 % of a core')).toBeTruthy();
+  });
+
+  it('draw six VNFs at a time, and the others when they are chosen', async () => {
+    const members = Array.from({ length: 8 }, (_, n) => lendingMember(`vpn.tunnel.${n}`));
+    groups = [lendingGroupWith({ members })];
+    const { user } = show(<LentAccelerators />);
+    const labels = () => plots.get('CPU of VNFs')?.series.map(({ label }) => label);
+    await waitFor(() => expect(labels()).toHaveLength(6));
+    await user.click(screen.getByRole('combobox', { name: 'VNFs drawn' }));
+    await user.click(await screen.findByRole('option', { name: '7 to 8 of 8' }));
+    await waitFor(() => expect(labels()).toEqual(['vpn.tunnel.6', 'vpn.tunnel.7']));
   });
 
   it('tell of slots which board and slot it is, that it is emulated, and why a VNF waits', async () => {

@@ -15,6 +15,10 @@ function modeText({ accelerated, lacks, slot }: Member): string {
   return accelerated === null ? 'not known' : accelerated ? 'accelerated' : 'in software';
 }
 
+function shareOfLimit({ cpu_share, cpu_limit }: Member): number | null {
+  return cpu_share === null ? null : cpu_share / (cpu_limit ?? 1);
+}
+
 const COLUMNS: readonly Column<Member>[] = [
   {
     id: 'vnf',
@@ -48,9 +52,18 @@ const COLUMNS: readonly Column<Member>[] = [
   {
     id: 'cpu',
     title: 'CPU',
+    hint: 'Share of its CPU limit that it uses, or of a core where it has none',
     number: true,
-    value: ({ cpu_share }) => cpu_share,
-    cell: ({ cpu_share }) => <LastKnown word="">{quantityText('share', cpu_share)}</LastKnown>,
+    value: shareOfLimit,
+    cell: (member) => <LastKnown word="">{quantityText('share', shareOfLimit(member))}</LastKnown>,
+  },
+  {
+    id: 'limit',
+    title: 'CPU limit',
+    hint: 'Most of a core that it may use',
+    number: true,
+    value: ({ cpu_limit }) => cpu_limit,
+    cell: ({ cpu_limit }) => (cpu_limit === null ? 'none' : `${quantityText('share', cpu_limit)} of a core`),
   },
   {
     id: 'bps',

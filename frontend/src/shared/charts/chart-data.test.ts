@@ -2,7 +2,7 @@ import uPlot from 'uplot';
 import { describe, expect, it, vi } from 'vitest';
 import { toCsv } from '../files/csv.js';
 import { GAP_MS } from '../stream/ring.js';
-import { align, ascending, clockAheadMs, extend, silentSinceMs, valueAt } from './chart-data.js';
+import { align, ascending, clockAheadMs, extend, sharesOf, silentSinceMs, valueAt } from './chart-data.js';
 
 describe('align', () => {
   it('joins series on the union of their times, with holes where one has none', () => {
@@ -24,6 +24,21 @@ describe('align', () => {
   it('leaves out what is older than the window', () => {
     expect(align([[[1000, 1] as const, [5000, 5] as const]], 2000)).toEqual([[5], [5]]);
   });
+});
+
+it('shows points as a share of what each series is full at, and gaps as gaps', () => {
+  const data = align(
+    [
+      [
+        [1000, 0.025],
+        [1000 + 2 * GAP_MS, 0.05],
+      ],
+      [[1000, 3]],
+    ],
+    0,
+  );
+  expect(sharesOf(data, [0.05, 1])).toEqual([data[0], [0.5, null, 1], [3, undefined, undefined]]);
+  expect(sharesOf(data, [1, 1])).toBe(data);
 });
 
 /** What uPlot leaves out of the line of a series, in ms on the axis. */

@@ -72,6 +72,14 @@ export function valueAt([times, ...columns]: AlignedData, series: number, index:
   return null;
 }
 
+/** Each series as a share of its full value. */
+export function sharesOf(data: AlignedData, full: readonly number[]): AlignedData {
+  if (full.every((each) => each === 1)) return data;
+  const [times, ...columns] = data;
+  const share = (value: number | null | undefined, of: number) => (typeof value === 'number' ? value / of : value);
+  return [times, ...columns.map((column, series) => column.map((value) => share(value, full[series] ?? 1)))];
+}
+
 /** Points in ascending times: where a clock was set back, what it had stamped with later times is left out. */
 export function ascending(points: readonly (readonly [number, number])[]): [number, number][] {
   const kept: [number, number][] = [];

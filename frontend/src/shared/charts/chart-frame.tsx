@@ -37,7 +37,8 @@ function save(title: string, series: readonly ChartSeries[], data: AlignedData, 
     texts[row] ?? null,
   ]);
   const name = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-  download(`${name}.csv`, toCsv(['time', ...series.map(({ key }) => key), 'events'], rows), 'text/csv');
+  const titles = series.map(({ key, full }) => (full === undefined ? key : `${key} / ${full}`));
+  download(`${name}.csv`, toCsv(['time', ...titles, 'events'], rows), 'text/csv');
 }
 
 /** A chart with its title, the same figures and events as a table, and as a file. */

@@ -18,6 +18,7 @@ interface ChartLegendProps {
 /** Name, line and value of each series. */
 export function ChartLegend({ series, quantity, values, levels }: ChartLegendProps) {
   const palette = usePalette();
+  const ofAll = levels.filter((level) => level.series === null);
   return (
     <ul className={classes.legend}>
       {series.map(({ key, label }, index) => (
@@ -38,11 +39,16 @@ export function ChartLegend({ series, quantity, values, levels }: ChartLegendPro
           <LevelsOf levels={levels.filter((level) => level.series === index)} quantity={quantity} />
         </li>
       ))}
+      {ofAll.length > 0 && (
+        <li>
+          <LevelsOf levels={ofAll} quantity={quantity} />
+        </li>
+      )}
     </ul>
   );
 }
 
-/** Levels of one series that a narrow plot has no room to label. */
+/** Levels that a narrow plot has no room to label. */
 function LevelsOf({ levels, quantity }: { readonly levels: readonly ChartLevel[]; readonly quantity: Quantity }) {
   if (levels.length === 0) return null;
   return (

@@ -28,7 +28,7 @@ export function drawLevels(plot: uPlot, levels: readonly ChartLevel[], quantity:
   ctx.textBaseline = 'bottom';
   const labels = levels.map(({ value, sign, name, series }) => {
     const y = Math.round(plot.valToPos(value, 'y', true));
-    drawLine(plot, y, seriesColor(palette, series));
+    drawLine(plot, y, series === null ? palette['text-muted'] : seriesColor(palette, series));
     const text = `${sign} ${name} ${quantityText(quantity, value)}`;
     return { y, text, width: ctx.measureText(text).width + 4 * devicePixelRatio };
   });

@@ -1,11 +1,11 @@
-/** A dashed level across a chart, in the colour of its series. */
+/** A dashed level across a chart, in the colour of its series; null: it is of all. */
 export interface ChartLevel {
   readonly value: number;
   /** What crossing it means: upwards or downwards. */
   readonly sign: '↑' | '↓';
   /** Of what the series is about. */
   readonly name: string;
-  readonly series: number;
+  readonly series: number | null;
 }
 
 /** A highlighted period, over the whole height. */

@@ -1,8 +1,8 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import type { Quantity } from '../format/quantity.js';
 import { clockText, clockTextMs } from '../format/time.js';
 import { useMonotonicNow } from '../stream/clock.js';
-import { type AlignedData, silentSinceMs, useChartData, valueAt } from './chart-data.js';
+import { type AlignedData, sharesOf, silentSinceMs, useChartData, valueAt } from './chart-data.js';
 import { ChartFrame } from './chart-frame.js';
 import { ChartLegend } from './chart-legend.js';
 import { useParts } from './chart-parts.js';
@@ -43,7 +43,9 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
   const { keepS, emulated = false, note, silence = 'Nothing measured' } = props;
   const [cursor, setCursor] = useState<number | null>(null);
   const keys = series.map(({ key }) => key);
-  const { data, ahead_ms, error } = useChartData(keys, windowS, keepS);
+  const { data: measured, ahead_ms, error } = useChartData(keys, windowS, keepS);
+  const full = series.map((each) => each.full ?? 1).join(' ');
+  const data = useMemo(() => sharesOf(measured, full.split(' ').map(Number)), [measured, full]);
   const marked = useMarkedEvents(windowS, useParts(keys), range?.from_s);
   const [times] = data;
   const silent_ms = silentSinceMs(data, useMonotonicNow() - ahead_ms);

@@ -1,7 +1,7 @@
 import { PageBody, PageHeader } from '../../shared/page/page-header.js';
 import { Alerts, HealthStrip, Troubles } from './health.js';
 import classes from './overview.module.css';
-import { BetterPlacement } from './placement-advice.js';
+import { Placement } from './placement-advice.js';
 import { RecentEvents } from './recent-events.js';
 import { RunningChains } from './running-chains.js';
 import { Servers } from './servers.js';
@@ -17,7 +17,7 @@ export function Component() {
           <Troubles />
           <Alerts />
         </div>
-        <BetterPlacement />
+        <Placement />
         <RunningChains />
         <Throughput />
         <div className={classes.columns}>

@@ -4,7 +4,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, expect, it, vi } from 'vitest';
 import { sessionStore } from '../../shared/api/session.js';
-import { BetterPlacement } from './placement-advice.js';
+import { Placement } from './placement-advice.js';
 
 const ADVICE: PlacementAdvice = {
   state: 'advise',
@@ -55,7 +55,7 @@ function show(given: typeof advice, role: 'operator' | 'viewer' = 'operator') {
   return render(
     <MantineProvider env="test">
       <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
-        <BetterPlacement />
+        <Placement />
       </QueryClientProvider>
     </MantineProvider>,
   );
@@ -104,11 +104,30 @@ it('names some of many moves and counts the rest, and tells what becomes of flow
   expect(await screen.findByText(/web\.n5\.0 moves from server-1 to server-2\. And 2 more move\.$/)).toBeTruthy();
 });
 
-it('is not there without advice, and says where that is not known', async () => {
-  const { unmount } = show({ ...ADVICE, state: 'keep', gain: null, disruption: null });
-  await waitFor(() => expect(call).toHaveBeenCalled());
-  expect(screen.queryByText('Placement')).toBeNull();
+it('tells without an advice why there is none, and what drifted', async () => {
+  const nothing = { gain: null, disruption: null, plan_id: null };
+  const why = '31 % less traffic between servers. Not advised: the policy is to tell drift only.';
+  show({ ...ADVICE, ...nothing, state: 'keep', why });
+  expect(await screen.findByText(why)).toBeTruthy();
+  expect(screen.getByText(/^Compared/).textContent).toMatch(/Compared .* ago\.$/);
+  expect(screen.queryByText('Show plan')).toBeNull();
+  expect(screen.queryByText('Apply…')).toBeNull();
+  fireEvent.click(screen.getByText('What drifted'));
+  expect(await screen.findByRole('table', { name: 'NFs beside their plan' })).toBeTruthy();
+});
+
+it('tells until when it was dismissed, and that nothing was compared', async () => {
+  const nothing = { gain: null, disruption: null, plan_id: null, drift: [], drift_omitted: 0 };
+  const { unmount } = show({ ...ADVICE, ...nothing, state: 'keep', dismissed_until_ms: 1_700_000_000_000 });
+  expect(await screen.findByText(/^Dismissed: nothing is advised until .*2023/)).toBeTruthy();
   unmount();
+  show({ ...ADVICE, ...nothing, state: 'none', why: 'Upkeep is switched off.', compared_ms: null });
+  expect(await screen.findByText('Upkeep is switched off.')).toBeTruthy();
+  expect(screen.queryByText(/Compared/)).toBeNull();
+  expect(screen.queryByRole('button')).toBeNull();
+});
+
+it('says where it is not known whether another is better', async () => {
   show(new Error('the server is away'));
   expect(await screen.findByText(/not known: the server is away/)).toBeTruthy();
 });

@@ -7,6 +7,7 @@ import { usePlan } from '../../shared/api/queries.js';
 import { useNeeds } from '../../shared/api/session.js';
 import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
+import { dateTimeText } from '../../shared/format/time.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { PlanChanges } from '../../shared/plan/plan-changes.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
@@ -14,40 +15,56 @@ import { useFocusReturn } from '../../shared/ui/focus-return.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { notifyDone, notifyError } from '../../shared/ui/notify.js';
 import { Reason } from '../../shared/ui/reason.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { DriftDialog } from './drift-dialog.js';
 import classes from './overview.module.css';
 
 /** Moves that are named before they are made; the rest is counted. */
 const MOST_NAMED = 6;
 
-/** A better placement, where one is advised or being applied. */
-export function BetterPlacement() {
+/** Whether what runs is placed well, what drifted, and a better placement where one is advised or being applied. */
+export function Placement() {
   const { data: advice, error } = useQuery({
     queryKey: ['placement-advice'],
     queryFn: ({ signal }) => call('getPlacementAdvice', {}, { signal }),
     refetchInterval: 10_000,
   });
   if (error && !advice) return <Panel title="Placement">Whether another is better is not known: {error.message}</Panel>;
-  if (!advice?.gain || !advice.disruption) return null;
+  if (!advice) return null;
+  const { state, why, gain, disruption, refusal, compared_ms, dismissed_until_ms } = advice;
   return (
     <Panel title="Placement">
       <div className={classes.advice}>
-        <p>
-          <LastKnown>{sentence(advice)}</LastKnown>
-        </p>
-        {advice.refusal && <p role="alert">Not applied: {advice.refusal}</p>}
+        {gain && disruption && (
+          <p>
+            <LastKnown>{sentence(state, gain, disruption)}</LastKnown>
+          </p>
+        )}
+        {refusal && <p role="alert">Not applied: {refusal}</p>}
         <p className="muted">
-          {advice.why.replace(/\.?$/, '.')} {costText(advice)}
+          <LastKnown word=" Stale.">{whyText(why, disruption)}</LastKnown>{' '}
+          {compared_ms !== null && (
+            <span>
+              Compared <RelativeTime t_ms={compared_ms} />.
+            </span>
+          )}
         </p>
+        {dismissed_until_ms !== null && <p>Dismissed: nothing is advised until {dateTimeText(dismissed_until_ms)}.</p>}
       </div>
-      {advice.state === 'advise' && <AdviceActions advice={advice} />}
+      <Group gap="xs">
+        {state === 'advise' && <AdviceActions advice={advice} />}
+        {(compared_ms !== null || advice.drift.length > 0) && <DriftButton advice={advice} />}
+      </Group>
     </Panel>
   );
 }
 
-function sentence({ state, gain, disruption }: PlacementAdvice): string {
-  const saves = gainText(gain!);
-  const moves = nfsText(disruption!.moved.length);
+type Gain = NonNullable<PlacementAdvice['gain']>;
+type Disruption = NonNullable<PlacementAdvice['disruption']>;
+
+function sentence(state: PlacementAdvice['state'], gain: Gain, { moved }: Disruption): string {
+  const saves = gainText(gain);
+  const moves = nfsText(moved.length);
   return state === 'applying'
     ? `A better placement is being applied: it ${saves} and moves ${moves}.`
     : `A better placement exists: it ${saves}, and moves ${moves}.`;
@@ -56,14 +73,18 @@ function sentence({ state, gain, disruption }: PlacementAdvice): string {
 const nfsText = (count: number) => `${countText(count)} ${count === 1 ? 'NF' : 'NFs'}`;
 
 /** What counts most of a gain. */
-function gainText({ objectives, overloaded_cores, cross_traffic_bps }: NonNullable<PlacementAdvice['gain']>): string {
+function gainText({ objectives, overloaded_cores, cross_traffic_bps }: Gain): string {
   if (objectives > 0) return objectives === 1 ? 'meets an objective again' : `meets ${objectives} objectives again`;
   if (overloaded_cores > 0) return `relieves ${overloaded_cores} ${overloaded_cores === 1 ? 'core' : 'cores'}`;
   return `saves ${quantityText('bps', cross_traffic_bps)} between servers`;
 }
 
-function costText({ disruption }: PlacementAdvice): string {
-  const { flows, states_moved, states_lost, seconds } = disruption!;
+function whyText(why: string, disruption: Disruption | null): string {
+  const sentence = why.replace(/\.?$/, '.');
+  return disruption ? `${sentence} ${costText(disruption)}` : sentence;
+}
+
+function costText({ flows, states_moved, states_lost, seconds }: Disruption): string {
   return [
     ...(states_lost > 0 ? [`Flow state of ${nfsText(states_lost)} is lost.`] : []),
     ...(states_moved > 0 ? [`Flow state of ${nfsText(states_moved)} moves along.`] : []),
@@ -74,7 +95,7 @@ function costText({ disruption }: PlacementAdvice): string {
 }
 
 /** A line for each move: `web.fw.0 moves from server-1 to server-2.`; then `And 3 more move.` */
-function movesText(moved: NonNullable<PlacementAdvice['disruption']>['moved']): string {
+function movesText(moved: Disruption['moved']): string {
   const named = moved
     .slice(0, MOST_NAMED)
     .map(({ instance, from, to }) => `${instance} moves from ${from} to ${to}.`)
@@ -86,7 +107,7 @@ function movesText(moved: NonNullable<PlacementAdvice['disruption']>['moved']): 
 function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
   const queries = useQueryClient();
   const refusal = useNeeds('operator');
-  const [shown, setShown] = useState<'plan' | 'drift' | null>(null);
+  const [isPlanShown, showPlan] = useState(false);
   const ifMatch = `"${advice.revision}"`;
   const onSettled = () => queries.invalidateQueries({ queryKey: ['placement-advice'] });
   const apply = useMutation({
@@ -102,12 +123,9 @@ function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
     onSettled,
   });
   return (
-    <Group gap="xs">
-      <Button variant="default" onClick={() => setShown('plan')}>
+    <>
+      <Button variant="default" onClick={() => showPlan(true)}>
         Show plan
-      </Button>
-      <Button variant="default" onClick={() => setShown('drift')}>
-        What drifted
       </Button>
       <Reason of={refusal}>
         <ConfirmButton
@@ -130,9 +148,20 @@ function AdviceActions({ advice }: { readonly advice: PlacementAdvice }) {
           Dismiss for a day
         </Button>
       </Reason>
-      {shown === 'plan' && advice.plan_id !== null && <PlanDialog id={advice.plan_id} onClose={() => setShown(null)} />}
-      {shown === 'drift' && <DriftDialog advice={advice} onClose={() => setShown(null)} />}
-    </Group>
+      {isPlanShown && advice.plan_id !== null && <PlanDialog id={advice.plan_id} onClose={() => showPlan(false)} />}
+    </>
+  );
+}
+
+function DriftButton({ advice }: { readonly advice: PlacementAdvice }) {
+  const [isShown, show] = useState(false);
+  return (
+    <>
+      <Button variant="default" onClick={() => show(true)}>
+        What drifted
+      </Button>
+      {isShown && <DriftDialog advice={advice} onClose={() => show(false)} />}
+    </>
   );
 }
 

@@ -4,7 +4,7 @@ import { useLendingTurns } from '../../shared/api/queries.js';
 import { useRecentRange } from '../../shared/charts/time-range.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
 import { Panel } from '../../shared/page/page-header.js';
-import { useStreamStatus } from '../../shared/stream/hooks.js';
+import { useCutSince } from '../../shared/stream/hooks.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
@@ -26,7 +26,7 @@ export function LendingTurns({ group }: { readonly group: LendingGroup }) {
   const range = useRecentRange(seconds);
   const turns = useLendingTurns(group.id, LONGEST_S);
   // Turns are told by events: they are unknown for the time without a connection.
-  const lost_ms = useStreamStatus(({ state, since_ms }) => (state === 'reconnecting' ? since_ms : null));
+  const lost_ms = useCutSince();
   const pages = pagesOf(group.members);
   const [pageParam, setPage] = useUrlParam('vnfs');
   const page = pages[Number(pageParam)] ? Number(pageParam) : 0;

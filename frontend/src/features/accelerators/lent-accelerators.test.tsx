@@ -6,6 +6,7 @@ import { render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { MemoryRouter } from 'react-router';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { readServerClock } from '../../shared/api/server-clock.js';
 import type { PlotProps } from '../../shared/charts/plot-options.js';
 import { streamStore } from '../../shared/stream/stream.js';
 import LendingForm from './lending-form.js';
@@ -45,7 +46,7 @@ vi.mock('../../shared/charts/plot.js', () => ({
     return null;
   },
 }));
-const { call, ApiError } = await import('../../shared/api/client.js');
+const { call, callFull, ApiError } = await import('../../shared/api/client.js');
 
 beforeEach(() => {
   groups = [];
@@ -209,6 +210,21 @@ it('tell of the present as stale while the browser is cut off, and of turns that
   expect(members.getByText('in software, stale')).toBeTruthy();
   expect(screen.getByText('12 earlier turns are no longer kept.')).toBeTruthy();
   streamStore.setState(before);
+});
+
+it('are asked for and drawn by the clock of the server, whatever that of the browser says', async () => {
+  const tell = (t_ms: number) => readServerClock({ headers: new Headers({ date: new Date(t_ms).toUTCString() }) });
+  const now = Date.now() - 660_000;
+  tell(now);
+  groups = [lendingGroupWith({ members: [lendingMember('vpn.tunnel.0')] })];
+  turns = [lendingTurn({ id: 'lt-1', from_ms: now - 60_000, to_ms: now - 30_000 })];
+  show(<LentAccelerators />);
+  const lanes = within(await screen.findByRole('figure', { name: 'Who held each accelerator' }));
+  expect(await lanes.findByText('vpn.tunnel.0')).toBeTruthy();
+  const [, asked] = vi.mocked(callFull).mock.calls.findLast(([name]) => name === 'listLendingTurns')!;
+  const { since } = (asked as { query: { since: number } }).query;
+  expect(Math.abs(since - (now - 600_000))).toBeLessThan(120_000);
+  tell(Date.now());
 });
 
 describe('the lanes of holders', () => {

@@ -11,6 +11,7 @@ import {
   useReconfigurationPolicies,
   useReconfigurations,
 } from '../../shared/api/queries.js';
+import { byServerClock, serverNow } from '../../shared/api/server-clock.js';
 import { useMay } from '../../shared/api/session.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { PageTabs } from '../../shared/page/page-tabs.js';
@@ -73,7 +74,7 @@ export function Component() {
   }, [programmed, setProgrammed, known, mayOperate, nfs]);
   const readAt = accelerators.dataUpdatedAt;
   const lanes = useMemo(
-    () => foldLanes(boards ?? [], readAt, events, Date.now() - LONGEST_S * 1000),
+    () => foldLanes(boards ?? [], byServerClock(readAt), events, serverNow() - LONGEST_S * 1000),
     [boards, readAt, events],
   );
   const moved = reconfigurations.data?.items ?? [];

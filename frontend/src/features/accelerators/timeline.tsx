@@ -4,7 +4,7 @@ import { sampleKey } from '@orrery/contract/sample-keys';
 import { useRecentRange } from '../../shared/charts/time-range.js';
 import { TimeSeriesChart } from '../../shared/charts/time-series-chart.js';
 import { Panel } from '../../shared/page/page-header.js';
-import { useStreamStatus } from '../../shared/stream/hooks.js';
+import { useCutSince } from '../../shared/stream/hooks.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import classes from './accelerators.module.css';
@@ -47,7 +47,7 @@ export function Timeline({ boards, nfs, instances, lanes, policies, reconfigurat
   const { metric, quantity, title } = METRICS.find(({ value }) => value === metricParam) ?? METRICS[0];
   const range = useRecentRange(seconds);
   // Events arrive live: the state is unknown for the time without a connection.
-  const lost_ms = useStreamStatus(({ state, since_ms }) => (state === 'reconnecting' ? since_ms : null));
+  const lost_ms = useCutSince();
   const gone = nfs === null ? [] : goneNfs(lanes, nfs, range.from_s * 1000);
   const watched = policies.map(({ nf }) => nf);
   const shown = chartedNfs(nfs ?? [], watched, gone);

@@ -2,6 +2,7 @@ import type { Accelerator, NfInstance } from '@orrery/contract';
 import { useQuery } from '@tanstack/react-query';
 import { call, callFull, followPage } from './client.js';
 import type { CallInput, CallResult, RouteName } from './routes.js';
+import { serverNow } from './server-clock.js';
 
 type ListRoute = {
   [N in RouteName]: CallResult<N> extends { items: readonly unknown[]; total: number } ? N : never;
@@ -119,7 +120,7 @@ export const useLendingGroups = () => useList('listLendingGroups', 'lending-grou
 export const useLendingTurns = (id: string, windowS: number) =>
   useQuery({
     queryKey: ['lending-turns', id, windowS],
-    queryFn: ({ signal }) => listAll('listLendingTurns', { since: Date.now() - windowS * 1000 }, signal, { id }),
+    queryFn: ({ signal }) => listAll('listLendingTurns', { since: serverNow() - windowS * 1000 }, signal, { id }),
     // Events tell of new turns; those that left the window are left out at times.
     refetchInterval: 30_000,
   });

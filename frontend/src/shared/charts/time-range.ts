@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { serverNow } from '../api/server-clock.js';
 
 /** Moments in seconds since the Unix epoch. */
 export interface TimeRange {
@@ -9,12 +10,12 @@ export interface TimeRange {
 const TICK_MS = 250;
 const STILL_TICK_MS = 1000;
 
-/** The last `windowS` seconds until now, moving on; in steps of a second with reduced motion. */
+/** The last `windowS` seconds until now by the server's clock, moving on; in steps of a second with reduced motion. */
 export function useRecentRange(windowS: number): TimeRange {
-  const [to, setTo] = useState(() => Date.now() / 1000);
+  const [to, setTo] = useState(() => serverNow() / 1000);
   useEffect(() => {
     const still = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
-    const timer = setInterval(() => setTo(Date.now() / 1000), still ? STILL_TICK_MS : TICK_MS);
+    const timer = setInterval(() => setTo(serverNow() / 1000), still ? STILL_TICK_MS : TICK_MS);
     return () => clearInterval(timer);
   }, []);
   return { from_s: to - windowS, to_s: to };

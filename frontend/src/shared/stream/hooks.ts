@@ -1,6 +1,7 @@
 import type { Event, SloStatus } from '@orrery/contract';
 import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react';
 import { useStore } from 'zustand';
+import { byServerClock } from '../api/server-clock.js';
 import { useMonotonicSelect } from './clock.js';
 import {
   EVENTS_TOPIC,
@@ -24,6 +25,12 @@ function useTopic<T>(topic: string, read: () => T): T {
 
 export function useStreamStatus<T>(select: (status: StreamStatus) => T): T {
   return useStore(streamStore, select);
+}
+
+/** Since when the browser is cut off from the server, by the server's clock; null: it is not. */
+export function useCutSince(): number | null {
+  const cut_ms = useStreamStatus(({ state, since_ms }) => (state === 'reconnecting' ? since_ms : null));
+  return useMemo(() => (cut_ms === null ? null : byServerClock(cut_ms)), [cut_ms]);
 }
 
 /** Asks the server for these samples while the component is on the page. */

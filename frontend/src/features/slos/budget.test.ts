@@ -1,7 +1,7 @@
 import type { SloBudget, SloHistory } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { burnOf, burnText, complianceText, goalText, leftText, windowText } from './budget.js';
-import { columnOf, isKnown } from './history.js';
+import { columnsOf, isKnown } from './history.js';
 
 const budget: SloBudget = {
   goal: 0.99,
@@ -60,12 +60,19 @@ it('draws a history at the end of each step, with gaps where nothing was judged'
     ...{ chain_id: 'c', slo_id: 's', goal: 0.99, period_s: 3600, since_ms: 0, step_s: 10, to_ms: 27_000 },
     points: [point, { ...point, t_ms: 20_000, bad_s: 10, unknown_s: 0, burn: 100, left_share: 0.7 }],
   };
-  expect(columnOf(history, ({ burn }) => burn)).toEqual([
+  expect(
+    columnsOf(
+      history,
+      ({ burn }) => burn,
+      ({ left_share }) => left_share,
+    ),
+  ).toEqual([
     [20, 27],
     [null, 100],
+    [1, 0.7],
   ]);
   const later = { ...history, since_ms: 20_000 };
-  expect(columnOf(later, ({ left_share }) => left_share)[1]).toEqual([null, 0.7]);
+  expect(columnsOf(later, ({ left_share }) => left_share)[1]).toEqual([null, 0.7]);
   expect(isKnown(history)).toBe(true);
   expect(isKnown({ ...history, points: [point] })).toBe(false);
 });

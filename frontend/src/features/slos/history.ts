@@ -11,13 +11,15 @@ export const RANGES = [
 
 type Point = SloHistory['points'][number];
 
-/** A figure over time, as charts take it: at the end of each step, or now where it is not over; none before seconds were counted. */
-export function columnOf(
+/** Figures over time, as charts take them: at the end of each step, or now where it is not over; none before seconds were counted. */
+export function columnsOf(
   { points, step_s, since_ms, to_ms }: Pick<SloHistory, 'points' | 'step_s' | 'since_ms' | 'to_ms'>,
-  figure: (point: Point) => number | null,
+  ...figures: readonly ((point: Point) => number | null)[]
 ): AlignedData {
   const ends = points.map(({ t_ms }) => Math.min(t_ms / 1000 + step_s, to_ms / 1000));
-  return [ends, points.map((point, at) => (1000 * ends[at]! <= since_ms ? null : figure(point)))];
+  const column = (figure: (point: Point) => number | null) =>
+    points.map((point, at) => (1000 * ends[at]! <= since_ms ? null : figure(point)));
+  return [ends, ...figures.map(column)];
 }
 
 /** Whether anything is known of the objective in this time. */

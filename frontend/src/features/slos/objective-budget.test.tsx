@@ -21,6 +21,8 @@ const budget: SloBudget = {
   burn: [{ window_s: 3600, rate: 9.1 }],
 };
 
+const slo = { chain_id: 'web', slo_id: 'fast', unit: 'us', target: 5000 } as const;
+
 function show(children: React.ReactNode, history?: object) {
   const queries = new QueryClient({
     defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY, retry: false } },
@@ -61,7 +63,7 @@ it('says that nothing is counted yet, and that there was no alert', () => {
 
 it('says where nothing was judged in place of an empty chart', () => {
   const empty = { chain_id: 'web', slo_id: 'fast', goal: 0.99, period_s: 3600, since_ms: 0, step_s: 10, points: [] };
-  show(<HistoryCharts chainId="web" sloId="fast" />, empty);
+  show(<HistoryCharts slo={slo} />, empty);
   expect(screen.getByText('Nothing was judged in this time.')).toBeTruthy();
   expect(screen.getByRole('radio', { name: '6 h' })).toBeTruthy();
 });
@@ -69,10 +71,22 @@ it('says where nothing was judged in place of an empty chart', () => {
 it('has a budget over time as a table, until now by the server and not later', async () => {
   const point = { t_ms: 0, good_s: 0, bad_s: 10, unknown_s: 0, mean: null, worst: null, burn: 100, left_share: 0.75 };
   const head = { chain_id: 'web', slo_id: 'fast', goal: 0.99, period_s: 3600, since_ms: 0, step_s: 10 };
-  show(<HistoryCharts chainId="web" sloId="fast" />, { ...head, to_ms: 7000, points: [point] });
+  show(<HistoryCharts slo={slo} />, { ...head, to_ms: 7000, points: [point] });
   expect(screen.getByRole('button', { name: 'Burn rate: download CSV' })).toBeTruthy();
   fireEvent.click(screen.getByRole('button', { name: 'Budget left: table' }));
   const table = await screen.findByRole('table', { name: 'Budget left, table' });
   expect(within(table).getByText('75.0 %')).toBeTruthy();
   expect(within(table).getByText(clockTextMs(7000))).toBeTruthy();
+});
+
+it('draws what was measured of a percentile of which there are no samples, beside its target', async () => {
+  const point = { t_ms: 0, good_s: 10, bad_s: 0, unknown_s: 0, mean: 4000, worst: 4500, burn: 0, left_share: 1 };
+  const head = { chain_id: 'web', slo_id: 'fast', goal: 0.99, period_s: 3600, since_ms: 0, step_s: 10 };
+  show(<HistoryCharts slo={slo} />, { ...head, to_ms: 20_000, points: [point] });
+  const figure = within(screen.getByRole('figure', { name: 'Measured' }));
+  expect(figure.getAllByRole('listitem').map(({ textContent }) => textContent)).toEqual(['mean4.00ms', 'worst4.50ms']);
+  expect(figure.getByText('Mean and worst of each 10 s. The dashed red line is the target.')).toBeTruthy();
+  fireEvent.click(figure.getByRole('button', { name: 'Measured: table' }));
+  const table = within(await screen.findByRole('table', { name: 'Measured, table' }));
+  expect(table.getByText('4.50 ms')).toBeTruthy();
 });

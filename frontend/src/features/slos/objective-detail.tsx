@@ -15,7 +15,7 @@ import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { ChainHops } from './chain-hops.js';
 import { ErrorText } from './error-text.js';
 import { HistoryCharts } from './history-charts.js';
-import { objectiveSeries, objectiveText } from './objective.js';
+import { objectiveSeries, objectiveText, targetNote } from './objective.js';
 import { ObjectiveAlerts, ObjectiveBudget } from './objective-budget.js';
 import classes from './slos.module.css';
 
@@ -30,7 +30,7 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
   const titleOf = useChainTitle();
   const isOnEmulatedBoard = useOnEmulatedBoard()(slo.chain_id);
   const predicted = predictionText(slo);
-  const series = objectiveSeries(slo);
+  const series = objectiveSeries(slo, definition);
   return (
     <DetailPanel label={`Objective ${slo.slo_id}`} title={`${titleOf(slo.chain_id)}: ${slo.slo_id}`} onClose={onClose}>
       <Facts
@@ -85,11 +85,11 @@ export function ObjectiveDetail({ slo, definition, chainState, onClose }: Object
           windowS={300}
           height={180}
           emulated={slo.origin === 'twin'}
-          note="The dashed red line is the target."
+          note={targetNote(slo, definition)}
         />
       )}
       <ObjectiveBudget budget={slo.budget} />
-      {slo.budget && <HistoryCharts chainId={slo.chain_id} sloId={slo.slo_id} />}
+      {slo.budget && <HistoryCharts slo={slo} />}
       {definition && <ChainHops chainId={slo.chain_id} chainName={definition.name} />}
       <ObjectiveAlerts chain_id={slo.chain_id} slo_id={slo.slo_id} />
     </DetailPanel>

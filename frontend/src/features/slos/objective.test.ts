@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { chain } from '../../editor-model/testing.js';
 import { carriedText, errorText, predictionText } from '../../shared/format/prediction.js';
 import { mergeSlos } from '../../shared/stream/slo-rows.js';
-import { objectiveSeries, objectiveText, worstFirst } from './objective.js';
+import { objectiveSeries, objectiveText, targetNote, worstFirst } from './objective.js';
 
 const slo = (rest: Partial<SloStatus>): SloStatus => ({
   chain_id: 'pl',
@@ -46,7 +46,18 @@ describe('an objective', () => {
     expect(objectiveText(ratio, undefined)).toBe('Ratio of CPU time');
     const priority = slo({ slo_id: 'first', kind: 'priority', unit: 'share', target: 0.2 });
     expect(objectiveText(priority, definition)).toBe('ids → dns served while ids → web waits, at most');
-    expect(objectiveSeries(priority)).toEqual([]);
+    expect(objectiveSeries(priority, definition)).toEqual([]);
+  });
+
+  it('of another percentile than those sampled says which lines are not judged, and what the target is of', () => {
+    const judging = (percentile: number) =>
+      ({ slos: [{ id: 'latency', kind: 'latency', percentile, max_us: 1000 }] }) as unknown as ChainDefinition;
+    const labels = (definition?: ChainDefinition) => objectiveSeries(slo({}), definition).map(({ label }) => label);
+    expect(labels(judging(90))).toEqual(['p99, not judged', 'p50, not judged']);
+    expect(labels(judging(99))).toEqual(['p99', 'p50, not judged']);
+    expect(labels()).toEqual(['p99', 'p50']);
+    expect(targetNote(slo({}), judging(90))).toBe('The dashed red line is the target of p90.');
+    expect(targetNote(slo({}), judging(50))).toBe('The dashed red line is the target.');
   });
 
   it('comes first when it is violated', () => {

@@ -10,8 +10,7 @@ export function objectiveText(slo: SloStatus, definition: ChainDefinition | unde
   if (between?.kind === 'priority') return `${name(between.below)} served while ${name(between.above)} waits, at most`;
   if (definition && between) return classObjectiveText(definition, between);
   if (slo.kind !== 'latency') return KIND_TEXTS[slo.kind];
-  const declared = definition?.slos.find(({ id }) => id === slo.slo_id);
-  const percentile = declared?.kind === 'latency' ? declared.percentile : null;
+  const percentile = percentileOf(slo, definition);
   return percentile === null ? 'Latency at most' : `p${percentile} latency at most`;
 }
 
@@ -23,15 +22,40 @@ const KIND_TEXTS = {
   priority: 'Served while the class above waits, at most',
 } as const;
 
-/** Sample keys of the measured quantity; none of an objective between classes. */
-export function objectiveSeries(slo: SloStatus): { key: string; label: string }[] {
+/** Which percentile of the latency is judged; null: it is not known, or another kind of objective. */
+function percentileOf(slo: SloStatus, definition: ChainDefinition | undefined): number | null {
+  const declared = definition?.slos.find(({ id }) => id === slo.slo_id);
+  return declared?.kind === 'latency' ? declared.percentile : null;
+}
+
+/** Latencies of a chain that are sampled. */
+const SAMPLED = [
+  { percentile: 99, metric: 'latency_p99_us' },
+  { percentile: 50, metric: 'latency_p50_us' },
+] as const;
+
+/** Sample keys of the measured quantity; none of an objective between classes, and of loss and availability. */
+export function objectiveSeries(
+  slo: SloStatus,
+  definition: ChainDefinition | undefined,
+): { key: string; label: string }[] {
   if (slo.kind !== 'throughput' && slo.kind !== 'latency') return [];
   const key = (metric: SampleMetric<'chain'>) => sampleKey('chain', slo.chain_id, metric);
   if (slo.kind === 'throughput') return [{ key: key('bps'), label: 'throughput' }];
-  return [
-    { key: key('latency_p99_us'), label: 'p99' },
-    { key: key('latency_p50_us'), label: 'p50' },
-  ];
+  const judged = percentileOf(slo, definition);
+  return SAMPLED.map(({ percentile, metric }) => ({
+    key: key(metric),
+    label: `p${percentile}${judged === null || judged === percentile ? '' : ', not judged'}`,
+  }));
+}
+
+/** What the line of the target is compared with. */
+export function targetNote(slo: SloStatus, definition: ChainDefinition | undefined): string {
+  const judged = percentileOf(slo, definition);
+  if (judged === null || SAMPLED.some(({ percentile }) => percentile === judged))
+    return 'The dashed red line is the target.';
+  const where = slo.budget ? ', which is drawn below' : '';
+  return `The dashed red line is the target of p${judged}${where}.`;
 }
 
 /** A figure as a share of the target. */

@@ -1,11 +1,11 @@
 import { MantineProvider } from '@mantine/core';
 import type { SloAlert } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { render, screen, within } from '@testing-library/react';
+import { fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { MemoryRouter } from 'react-router';
 import { expect, it } from 'vitest';
 import { AlertList } from './alert-list.js';
-import { OpenAlerts } from './open-alerts.js';
+import { Alerts } from './alerts.js';
 
 const alert = (rest: Partial<SloAlert>): SloAlert => ({
   id: 'alert-1',
@@ -27,7 +27,9 @@ const alert = (rest: Partial<SloAlert>): SloAlert => ({
   ...rest,
 });
 
-function show(alerts: readonly SloAlert[], children = <AlertList label="Alerts" alerts={alerts} named />) {
+const RUNNING: ReadonlySet<string> = new Set(['web/fast']);
+
+function show(alerts: readonly SloAlert[], children = <AlertList label="Alerts" alerts={alerts} running={RUNNING} />) {
   const queries = new QueryClient({
     defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY, retry: false } },
   });
@@ -67,9 +69,39 @@ it('says who acknowledged an alert, in place of the button', () => {
   expect(screen.queryByRole('button')).toBeNull();
 });
 
-it('lists open alerts alone above the objectives, and nothing where there is none', () => {
-  const resolved = alert({ id: 'alert-3', slo_id: 'past', state: 'resolved', resolved_ms: 5, resolution: 'calm' });
-  show([alert({}), resolved], <OpenAlerts />);
+it('lists open alerts, and those that are over when asked, with when and why they ended', async () => {
+  const over = { state: 'resolved', resolved_ms: 1_700_000_000_000 } as const;
+  const past = alert({ ...over, id: 'alert-3', slo_id: 'past', resolution: 'calm' });
+  const later = { ...over, resolved_ms: over.resolved_ms + 1 };
+  const removed = alert({ ...later, id: 'alert-4', slo_id: 'gone', resolution: 'removed' });
+  show([alert({}), past, removed], <Alerts running={RUNNING} />);
   expect(screen.getAllByRole('listitem')).toHaveLength(1);
   expect(screen.queryByText(/past/)).toBeNull();
+  fireEvent.click(screen.getByRole('radio', { name: 'Resolved (2)' }));
+  await waitFor(() => expect(screen.getAllByRole('listitem')).toHaveLength(2));
+  const [last, before] = screen.getAllByRole('listitem');
+  expect(last!.textContent).toMatch(/gone.*Resolved .*2023.*: the objective was removed\./);
+  expect(before!.textContent).toMatch(/past.*Resolved .*2023.*: the budget burns no more\./);
+  expect(within(last!).queryByRole('link', { name: /gone/ })).toBeNull();
+});
+
+it('lists the last twenty alerts that are over, and all when asked', async () => {
+  const over = (n: number) => alert({ id: `alert-${n}`, state: 'resolved', resolved_ms: n, resolution: 'changed' });
+  show(Array.from({ length: 25 }, (_, n) => over(n)), <Alerts running={RUNNING} />);
+  expect(screen.getByText('No alert is open.')).toBeTruthy();
+  fireEvent.click(screen.getByRole('radio', { name: 'Resolved (25)' }));
+  await waitFor(() => expect(screen.getAllByRole('listitem')).toHaveLength(20));
+  fireEvent.click(screen.getByRole('button', { name: 'Show 5 earlier' }));
+  expect(screen.getAllByRole('listitem')).toHaveLength(25);
+});
+
+it('has nothing where there was no alert', () => {
+  show([], <Alerts running={RUNNING} />);
+  expect(screen.queryByText('Alerts')).toBeNull();
+});
+
+it('tells the day of what was done about an alert, as it may last for days', () => {
+  const done = { kind: 'operation', what: 'Scaling of ids', id: 'op-8', event_id: null } as const;
+  show([alert({ reactions: [{ ...done, at_ms: 1_700_000_000_000 }] })]);
+  expect(screen.getByText(/2023/)).toBeTruthy();
 });

@@ -1,7 +1,7 @@
 import type { SloAlert } from '@orrery/contract';
 import { Link } from 'react-router';
-import { useChainTitle } from '../../shared/api/chains.js';
-import { clockText } from '../../shared/format/time.js';
+import { deletedChain, useChainTitle } from '../../shared/api/chains.js';
+import { dateTimeText } from '../../shared/format/time.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -13,13 +13,20 @@ import classes from './slos.module.css';
 interface AlertListProps {
   readonly label: string;
   readonly alerts: readonly SloAlert[];
-  /** Names chain and objective, with a link to it. */
-  readonly named?: boolean;
+  /** Objectives are named, with a link to these (`<chain id>/<objective id>`); absent: they are not. */
+  readonly running?: ReadonlySet<string>;
 }
 
+/** Why an alert is over. */
+const RESOLUTIONS: Readonly<Record<NonNullable<SloAlert['resolution']>, string>> = {
+  calm: 'the budget burns no more',
+  changed: 'the objective was changed, or other rules watch it',
+  removed: 'the objective was removed',
+  undeployed: 'the chain was undeployed',
+};
+
 /** Alerts in the order of the API: open ones first, of these the worst. */
-export function AlertList({ label, alerts, named = false }: AlertListProps) {
-  const titleOf = useChainTitle();
+export function AlertList({ label, alerts, running }: AlertListProps) {
   return (
     <ul className={classes.alerts} aria-label={label}>
       {alerts.map((alert) => (
@@ -30,18 +37,20 @@ export function AlertList({ label, alerts, named = false }: AlertListProps) {
               status={alert.state === 'open' ? undefined : 'idle'}
               label={alert.state === 'open' ? 'burns too fast' : 'resolved'}
             />
-            {named && (
-              <Link to={`/slos?slo=${encodeURIComponent(`${alert.chain_id}/${alert.slo_id}`)}`}>
-                {titleOf(alert.chain_id)}: {alert.slo_id}
-              </Link>
-            )}
+            {running && <ObjectiveName alert={alert} running={running} />}
             <span className="muted">
               <LastKnown word="">
                 {ruleText(alert)}, <RelativeTime t_ms={alert.fired_ms} />
               </LastKnown>
             </span>
-            {alert.state === 'open' && <Acknowledge alert={alert} />}
+            {(alert.state === 'open' || alert.acknowledged) && <Acknowledge alert={alert} />}
           </div>
+          {alert.resolved_ms !== null && (
+            <div>
+              Resolved {dateTimeText(alert.resolved_ms)}
+              {alert.resolution && `: ${RESOLUTIONS[alert.resolution]}`}.
+            </div>
+          )}
           <div>
             <CauseLink alert={alert} />
             {alert.place && <span className="muted"> Where: {alert.place.what}.</span>}
@@ -52,7 +61,7 @@ export function AlertList({ label, alerts, named = false }: AlertListProps) {
               <ul className={classes.reactions} aria-label={`Done about ${alert.slo_id}`}>
                 {alert.reactions.map((change) => (
                   <li key={`${change.id} ${change.at_ms}`}>
-                    <span className="tabular muted">{clockText(change.at_ms)}</span>{' '}
+                    <span className="tabular muted">{dateTimeText(change.at_ms)}</span>{' '}
                     <ChangeLink change={change} chainId={alert.chain_id} />
                   </li>
                 ))}
@@ -63,4 +72,16 @@ export function AlertList({ label, alerts, named = false }: AlertListProps) {
       ))}
     </ul>
   );
+}
+
+interface ObjectiveNameProps {
+  readonly alert: SloAlert;
+  readonly running: ReadonlySet<string>;
+}
+
+function ObjectiveName({ alert: { chain_id, slo_id }, running }: ObjectiveNameProps) {
+  const titleOf = useChainTitle(deletedChain, [chain_id]);
+  const key = `${chain_id}/${slo_id}`;
+  const name = `${titleOf(chain_id)}: ${slo_id}`;
+  return running.has(key) ? <Link to={`/slos?slo=${encodeURIComponent(key)}`}>{name}</Link> : <span>{name}</span>;
 }

@@ -15,10 +15,10 @@ import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
+import { Alerts } from './alerts.js';
 import { objectiveColumns } from './columns.js';
 import { worstFirst } from './objective.js';
 import { ObjectiveDetail } from './objective-detail.js';
-import { OpenAlerts } from './open-alerts.js';
 
 const keyOf = (slo: SloStatus) => `${slo.chain_id}/${slo.slo_id}`;
 
@@ -47,6 +47,7 @@ export function Component() {
   );
   const settings = useTableAddress();
   const shown = worstFirst(rows.filter((slo) => state === '' || slo.state === state));
+  const running = useMemo(() => new Set(rows.map(keyOf)), [rows]);
   const selected = rows.find((slo) => keyOf(slo) === selectedKey);
   const unjudged = (chains.data ?? []).filter(
     ({ id, draft, deployed_version }) =>
@@ -97,7 +98,7 @@ export function Component() {
         />
       </PageHeader>
       <PageBody>
-        <OpenAlerts />
+        <Alerts running={running} />
         <Panel>
           <DataTable
             label="Objectives"

@@ -162,6 +162,8 @@ describe('Service requests', () => {
     expect(within(detail.getByRole('list', { name: 'Stages' })).getByText('firewall-2')).toBeTruthy();
     expect(detail.getByText('firewall-1', { selector: 'td' })).toBeTruthy();
     expect(detail.getByRole('button', { name: 'Release' }).hasAttribute('disabled')).toBe(false);
+    const way = detail.getByRole('link', { name: 'Show the way in the topology' });
+    expect(way.getAttribute('href')).toBe('/topology?chain=ch-1&way=w3');
     expect(detail.getByRole('link', { name: 'Open its operation' }).getAttribute('href')).toBe('/operations?op=op-1');
     const pool = within(screen.getByRole('table', { name: 'Instances of pool' }));
     expect(pool.getByText('Can carry')).toBeTruthy();

@@ -57,7 +57,9 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
           <Way request={request} />
           <p>
             When it was chosen it took <RateText quantity="us" value={way.latency_us} inText />.{' '}
-            {pool && <Link to={`/topology?chain=${pool.chain_id}`}>Show the pool in the topology</Link>}
+            {pool && (
+              <Link to={`/topology?chain=${pool.chain_id}&way=w${way.number}`}>Show the way in the topology</Link>
+            )}
           </p>
         </DetailSection>
       )}

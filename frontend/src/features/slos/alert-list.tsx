@@ -25,7 +25,7 @@ const RESOLUTIONS: Readonly<Record<NonNullable<SloAlert['resolution']>, string>>
   undeployed: 'the chain was undeployed',
 };
 
-/** Alerts in the order of the API: open ones first, of these the worst. */
+/** Alerts, in the order that they come in. */
 export function AlertList({ label, alerts, running }: AlertListProps) {
   return (
     <ul className={classes.alerts} aria-label={label}>

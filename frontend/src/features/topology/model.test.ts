@@ -4,7 +4,7 @@ import { rowsOf } from './element-list.js';
 import { type Box, contains } from './geometry.js';
 import { autoLayout, placesWith } from './layout.js';
 import { buildScene, nodeOf } from './model.js';
-import { overlayOf } from './overlay.js';
+import { overlayOf, waysOf } from './overlay.js';
 import { routeLinks } from './routing.js';
 import { runningJoints } from './running-joints.js';
 import { serverNode } from './testing/server-node.js';
@@ -241,6 +241,34 @@ describe('overlayOf', () => {
       ['queue', 'server-1', 1],
     ]);
     expect([...chips]).toEqual(['web.ids.0', 'web.fw.0']);
+  });
+
+  it('has of a way only what its packets pass, from the hosts that send them', () => {
+    const edge = (way: string, from: string | null, to: string) => ({
+      ...{ id: `${from} ${to} ${way}`, from, to, from_server: null, to_server: 'server-0', direction: 'forward' },
+      ...{ rate_bps: 1, filter: [{ attribute: 'in.way', op: 'is', value: way }] },
+    });
+    const edges = [
+      edge('w1', null, 'web.ids.0'),
+      edge('w1', 'web.ids.0', 'web.exit'),
+      edge('w2', null, 'web.ids.0'),
+      edge('w2', 'web.ids.0', 'web.fw.0'),
+      edge('w2', 'web.fw.0', 'web.exit'),
+    ];
+    const ways = ['w1', 'w2'].map((id) => ({ id, classes: [{ id: `${id}-1`, from: ['host-0'], match: [] }] }));
+    const ingress = { id: 'in', kind: 'ingress', ways: [...ways, { id: 'w3', classes: [] }] };
+    const definition = { traffic_class: { from: ['host-0', 'host-1'] }, nodes: [ingress] };
+    const shared = { graph: { nodes: plan.graph.nodes, edges }, chains: [{ chain_id: 'pl', definition }] };
+    const ofWay = (way: string) => overlayOf(scene, shared as unknown as Plan, { id: 'pl' } as Chain, way);
+    expect(ofWay('w1').edges.map(({ from, to }) => [from, to])).toEqual([
+      [{ node: 'host-0' }, { chip: 'web.ids.0' }],
+      [{ chip: 'web.ids.0' }, { node: 'fabric' }],
+    ]);
+    expect([...ofWay('w1').chips]).toEqual(['web.ids.0']);
+    expect([...ofWay('w2').chips]).toEqual(['web.ids.0', 'web.fw.0']);
+    expect(ofWay('w1').links.has('server-1-fabric')).toBe(false);
+    expect(ofWay('w3').edges).toEqual([]);
+    expect(waysOf(shared as unknown as Plan, { id: 'pl' } as Chain)).toHaveLength(3);
   });
 
   it('lights the links on the path and no other', () => {

@@ -1,4 +1,13 @@
-import { type Chain, crossesServers, type ExitNode, type GraphNode, type Plan } from '@orrery/contract';
+import {
+  type Chain,
+  type ChainDefinition,
+  crossesServers,
+  type ExitNode,
+  type GraphEdge,
+  type GraphNode,
+  type IngressWay,
+  type Plan,
+} from '@orrery/contract';
 import type { Joint } from './joints.js';
 import type { Scene } from './model.js';
 import type { JointKind } from './running-joints.js';
@@ -26,18 +35,24 @@ export interface Overlay {
   readonly links: ReadonlySet<string>;
 }
 
-/** The path of a chain according to the running plan, over the elements of the scene. */
-export function overlayOf(scene: Scene, plan: Plan, chain: Chain): Overlay {
-  const own = plan.graph.nodes.filter((node) => node.kind !== 'exit').filter(({ chain_id }) => chain_id === chain.id);
-  const joints = jointsOf(own);
+/** The path of a chain, or of one of its ways, according to the running plan, over the elements of the scene. */
+export function overlayOf(scene: Scene, plan: Plan, chain: Chain, way: string | null = null): Overlay {
+  const all = plan.graph.nodes.filter((node) => node.kind !== 'exit').filter(({ chain_id }) => chain_id === chain.id);
+  const definition = definitionOf(plan, chain);
+  const forward = plan.graph.edges.filter(({ direction }) => direction === 'forward');
+  const taken = way === null ? forward : edgesOnWay(forward, definition, way);
+  const passed = new Set(taken.flatMap(({ from, to }) => [from, to]));
+  const own = way === null ? all : all.filter(({ id }) => passed.has(id));
+  const joints = jointsOf(all);
+  if (way !== null) for (const id of joints.keys()) if (!passed.has(id)) joints.delete(id);
   const ends = new Map(own.map(({ id }): [string, OverlayEnd] => [id, joints.has(id) ? { joint: id } : { chip: id }]));
-  const planned = plan.chains.find(({ chain_id }) => chain_id === chain.id);
-  const sources = (planned?.definition ?? chain.draft).traffic_class.from.filter((id) => scene.nodes.has(id));
+  const hosts = way === null ? definition.traffic_class.from : hostsOnWay(definition, way);
+  const sources = hosts.filter((id) => scene.nodes.has(id));
   const switches = [...scene.nodes.values()].filter(({ kind }) => kind === 'switch').map(({ id }) => id);
   const exit = switches[0];
   const edges: OverlayEdge[] = [];
   const exits = new Set(plan.graph.nodes.flatMap(({ kind, id }) => (kind === 'exit' ? [id] : [])));
-  for (const edge of plan.graph.edges.filter(({ direction }) => direction === 'forward')) {
+  for (const edge of taken) {
     const from = edge.from === null ? null : ends.get(edge.from);
     const to = exits.has(edge.to) ? null : ends.get(edge.to);
     if (from === undefined || to === undefined || (from === null && to === null)) continue;
@@ -62,6 +77,39 @@ export function overlayOf(scene: Scene, plan: Plan, chain: Chain): Overlay {
   );
   const chips = new Set(own.flatMap(({ id }) => (joints.has(id) ? [] : [id])));
   return { chainId: chain.id, edges: drawn, chips, joints, nodes, links };
+}
+
+/** Ways of a chain as it runs. */
+export function waysOf(plan: Plan, chain: Chain): readonly IngressWay[] {
+  return ingressOf(definitionOf(plan, chain))?.ways ?? [];
+}
+
+function definitionOf(plan: Plan, chain: Chain): ChainDefinition {
+  return plan.chains.find(({ chain_id }) => chain_id === chain.id)?.definition ?? chain.draft;
+}
+
+function ingressOf({ nodes }: ChainDefinition) {
+  return nodes.find((node) => node.kind === 'ingress');
+}
+
+/** Hosts whose packets take a way. */
+function hostsOnWay(definition: ChainDefinition, way: string): string[] {
+  const classes = ingressOf(definition)?.ways?.find(({ id }) => id === way)?.classes ?? [];
+  return [...new Set(classes.flatMap(({ from }) => from))];
+}
+
+/** Edges that packets on a way pass: from the hosts on, along those that do not ask for another way. */
+function edgesOnWay(edges: readonly GraphEdge[], definition: ChainDefinition, way: string): GraphEdge[] {
+  const attribute = `${ingressOf(definition)?.id}.way`;
+  const open = edges.filter(({ filter }) =>
+    filter.every((term) => term.attribute !== attribute || (term.value === way) === (term.op === 'is')),
+  );
+  const reached = new Set<string | null>([null]);
+  for (let before = 0; before < reached.size; ) {
+    before = reached.size;
+    for (const { from, to } of open) if (reached.has(from)) reached.add(to);
+  }
+  return open.filter(({ from }) => reached.has(from));
 }
 
 export function jointKinds({ joints }: Overlay): JointKind[] {

@@ -8,7 +8,6 @@ import {
   useInfrastructure,
   useNfInstances,
   useNodes,
-  usePlan,
   useTwin,
 } from '../../shared/api/queries.js';
 import { PageHeader } from '../../shared/page/page-header.js';
@@ -23,7 +22,7 @@ import type { Target } from './draw.js';
 import { ElementList } from './element-list.js';
 import { Legend } from './legend.js';
 import { buildScene } from './model.js';
-import { jointKinds, overlayOf } from './overlay.js';
+import { jointKinds } from './overlay.js';
 import { runningJoints } from './running-joints.js';
 import { loadPlaces, savePlaces } from './saved-places.js';
 import { useSelection } from './selection.js';
@@ -31,6 +30,7 @@ import classes from './topology.module.css';
 import { type CanvasHandle, TopologyCanvas } from './topology-canvas.js';
 import { TopologyTools } from './topology-tools.js';
 import { useRunningPlans } from './use-running-plans.js';
+import { useShownPath } from './use-shown-path.js';
 import { useTopologyCommands } from './use-topology-commands.js';
 
 const SAMPLES = [
@@ -51,7 +51,6 @@ export function Component() {
   const deployments = useDeployments();
   const palette = usePalette();
   const [selected, select] = useSelection();
-  const [chainId, setChainId] = useUrlParam('chain');
   const [list, setList] = useUrlParam('list');
   const canvas = useRef<CanvasHandle>(null);
   useWantSamples(SAMPLES);
@@ -72,13 +71,8 @@ export function Component() {
   if (name !== '' && places.name !== name) setPlaces({ name, moved: loadPlaces(name) });
 
   const deployed = useMemo(() => deployments.data ?? [], [deployments.data]);
-  const deployment = deployed.find(({ chain_id }) => chain_id === chainId);
-  const chain = chains.data?.find(({ id }) => id === chainId);
-  const plan = usePlan(deployment?.plan_id);
-  const overlay = useMemo(
-    () => (scene && plan.data && chain && deployment ? overlayOf(scene, plan.data, chain) : null),
-    [scene, plan.data, chain, deployment],
-  );
+  const path = useShownPath(scene, chains.data, deployed);
+  const { overlay } = path;
   const chainColor = useCallback(
     (id: string) => {
       const index = deployed.findIndex(({ chain_id }) => chain_id === id);
@@ -136,9 +130,7 @@ export function Component() {
             value: id,
             label: chains.data?.find((one) => one.id === id)?.draft.title ?? id,
           }))}
-          chainId={chainId}
-          onChain={setChainId}
-          overlay={overlay}
+          path={path}
           onReset={reset}
         />
       </PageHeader>

@@ -11,6 +11,7 @@ import type { RefObject } from 'react';
 import type { Overlay } from './overlay.js';
 import classes from './topology.module.css';
 import type { CanvasHandle } from './topology-canvas.js';
+import type { ShownPath } from './use-shown-path.js';
 
 interface TopologyToolsProps {
   readonly canvas: RefObject<CanvasHandle | null>;
@@ -18,14 +19,12 @@ interface TopologyToolsProps {
   readonly onList: (shown: boolean) => void;
   /** Deployed chains, whose path can be shown. */
   readonly chains: readonly { readonly value: string; readonly label: string }[];
-  readonly chainId: string;
-  readonly onChain: (chainId: string | null) => void;
-  readonly overlay: Overlay | null;
+  readonly path: ShownPath;
   readonly onReset: () => void;
 }
 
 export function TopologyTools(props: TopologyToolsProps) {
-  const { canvas, listShown, onList, chains, chainId, onChain, overlay, onReset } = props;
+  const { canvas, listShown, onList, chains, path, onReset } = props;
   return (
     <>
       <Tooltip label={listShown ? 'Hide the list' : 'Show the list'}>
@@ -44,14 +43,11 @@ export function TopologyTools(props: TopologyToolsProps) {
         disabled={chains.length === 0}
         clearable
         data={[...chains]}
-        value={chainId || null}
-        onChange={onChain}
+        value={path.chainId || null}
+        onChange={(chainId) => path.show(chainId, null)}
       />
-      {overlay && (
-        <span className="muted">
-          {overlay.edges.filter(({ cut }) => cut).length} of {overlay.edges.length} edges cross the switch (dotted)
-        </span>
-      )}
+      <WayChoice path={path} />
+      {path.overlay && <span className="muted">{crossingText(path.overlay, path.wayId)}</span>}
       <div className={classes.tools}>
         <Button variant="default" leftSection={<IconRefresh size={14} />} onClick={onReset}>
           Reset layout
@@ -60,6 +56,29 @@ export function TopologyTools(props: TopologyToolsProps) {
       </div>
     </>
   );
+}
+
+/** Which of the ways of the shown chain; nothing where it has none. */
+function WayChoice({ path: { chainId, wayId, ways, show } }: { readonly path: ShownPath }) {
+  if (ways.length === 0 && wayId === '') return null;
+  const taken = ways.filter((way) => way.classes.length > 0).map(({ id }) => id);
+  return (
+    <Select
+      className={classes.way}
+      aria-label="Show a way of the chain"
+      placeholder="All ways"
+      clearable
+      searchable
+      data={taken.includes(wayId) || wayId === '' ? taken : [wayId, ...taken]}
+      value={wayId || null}
+      onChange={(way) => show(chainId, way)}
+    />
+  );
+}
+
+function crossingText({ edges }: Overlay, wayId: string): string {
+  if (edges.length === 0 && wayId !== '') return `No edge that runs leads along ${wayId}`;
+  return `${edges.filter(({ cut }) => cut).length} of ${edges.length} edges cross the switch (dotted)`;
 }
 
 function ZoomButtons({ canvas }: { readonly canvas: RefObject<CanvasHandle | null> }) {

@@ -12,6 +12,7 @@ interface ScaleDialogProps {
   readonly from: number;
   /** What is offered first. */
   readonly to: number;
+  readonly flows: ScaledFlows;
   /** Takes an earlier change back. */
   readonly undo: boolean;
   /** The version that runs. */
@@ -33,11 +34,12 @@ const MOST = 256;
 const DRAIN_S = 300;
 
 /** Another number of instances: shows the plan in which it ends, and begins it on consent. */
-export default function ScaleDialog({ nf, from, to, undo, version, plan, onClose }: ScaleDialogProps) {
+export default function ScaleDialog(props: ScaleDialogProps) {
+  const { nf, from, to, undo, version, plan, onClose } = props;
   const { chain_id, node_id } = nf;
   const queries = useQueryClient();
   const [instances, setInstances] = useState<number | string>(to);
-  const [flows, setFlows] = useState<ScaledFlows>('keep');
+  const [flows, setFlows] = useState(props.flows);
   const count = Number(instances);
   const isValid = Number.isInteger(count) && count >= 1 && count <= MOST && count !== from;
   const verb = count < from ? 'Scale in' : 'Scale out';

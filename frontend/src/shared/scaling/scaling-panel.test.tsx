@@ -113,6 +113,17 @@ it('offers to undo the last change, by the number of before', async () => {
   );
 });
 
+it('undoes a change whose flows moved by moving them back', async () => {
+  const sent = show('operator', [scaling({ flows: 'migrate' })]);
+  await userEvent.click(await screen.findByRole('button', { name: 'Undo' }));
+  await screen.findByText('Undo: 1 instance of ids');
+  const confirm = screen.getAllByRole('button', { name: 'Undo', hidden: true }).at(-1) as HTMLButtonElement;
+  await waitFor(() => expect(confirm.disabled).toBe(false));
+  await userEvent.click(confirm);
+  await waitFor(() => expect(sent.map(({ name }) => name)).toEqual(['createPlan', 'scaleDeployment']));
+  expect(sent[1]!.body).toMatchObject({ instances: 1, flows: 'migrate' });
+});
+
 it('tells the policy and why it was refused, and lets viewers change nothing', async () => {
   const refusal = '2 of at most 2 instances';
   show(

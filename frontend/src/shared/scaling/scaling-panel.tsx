@@ -33,7 +33,7 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
   const scalings = useScalings();
   const policies = useScalingPolicies();
   const mayOperate = useMay('operator');
-  const [open, setOpen] = useState<{ to: number; undo: boolean } | 'policy' | null>(null);
+  const [open, setOpen] = useState<{ to: number; undo: Scaling | null } | 'policy' | null>(null);
   const close = () => setOpen(null);
   const count = nfInstances(plan.graph).filter((it) => it.chain_id === nf.chain_id && it.node_id === nf.node_id).length;
   const deployment = deployments?.find(({ chain_id }) => chain_id === nf.chain_id);
@@ -66,7 +66,7 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
               <Button
                 variant="subtle"
                 leftSection={<IconArrowBackUp size={14} aria-hidden />}
-                onClick={() => setOpen({ to: last.from, undo: true })}
+                onClick={() => setOpen({ to: last.from, undo: last })}
               >
                 Undo
               </Button>
@@ -76,7 +76,7 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
             <Button
               variant="default"
               disabled={obstacle !== null}
-              onClick={() => setOpen({ to: count + 1, undo: false })}
+              onClick={() => setOpen({ to: count + 1, undo: null })}
             >
               Scale out…
             </Button>
@@ -85,7 +85,7 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
             <Button
               variant="default"
               disabled={obstacle !== null || count === 1}
-              onClick={() => setOpen({ to: count - 1, undo: false })}
+              onClick={() => setOpen({ to: count - 1, undo: null })}
             >
               Scale in…
             </Button>
@@ -102,7 +102,8 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
             nf={nf}
             from={count}
             to={open.to}
-            undo={open.undo}
+            flows={open.undo?.flows ?? 'keep'}
+            undo={open.undo !== null}
             version={deployment.version}
             plan={plan}
             onClose={close}

@@ -113,6 +113,7 @@ vi.mock('../../shared/api/client.js', async (original) => ({
     return new Promise(() => undefined);
   }),
 }));
+const { call } = await import('../../shared/api/client.js');
 vi.mock('../../shared/api/session.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/session.js')>()),
   useNeeds: () => null,
@@ -167,7 +168,17 @@ describe('Service requests', () => {
     expect(detail.getByRole('link', { name: 'Open its operation' }).getAttribute('href')).toBe('/operations?op=op-1');
     const pool = within(screen.getByRole('table', { name: 'Instances of pool' }));
     expect(pool.getByText('Can carry')).toBeTruthy();
-    expect(screen.getByRole('button', { name: 'Take down Shared NFs' }).hasAttribute('disabled')).toBe(true);
+  });
+
+  it('takes down a pool in use once it is confirmed that its requests are released', async () => {
+    lists.listServiceRequests = [ACTIVE];
+    lists.listServicePools = [{ ...POOL, requests: 1200 }];
+    const user = show();
+    await user.click(await screen.findByRole('button', { name: 'Take down Shared NFs' }));
+    expect(await screen.findByText(/The 1,200 requests that use it are released/)).toBeTruthy();
+    await user.click(screen.getByRole('button', { name: 'Release and take down' }));
+    const input = { params: { id: 'pool' }, query: { requests: 'release' } };
+    await waitFor(() => expect(call).toHaveBeenCalledWith('deleteServicePool', input));
   });
 
   it('says that pools could not be read, not that there is none', async () => {

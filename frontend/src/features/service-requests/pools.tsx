@@ -1,7 +1,9 @@
+import type { ServicePool } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
 import { useServicePools } from '../../shared/api/queries.js';
 import { useNeeds } from '../../shared/api/session.js';
+import { countText } from '../../shared/format/number.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
@@ -16,9 +18,12 @@ export function Pools() {
   const queries = useQueryClient();
   const mayDesign = useNeeds('designer');
   const remove = useMutation({
-    mutationFn: (id: string) => call('deleteServicePool', { params: { id }, query: {} }),
+    mutationFn: ({ id, requests }: Pick<ServicePool, 'id' | 'requests'>) =>
+      call('deleteServicePool', { params: { id }, query: { requests: requests > 0 ? 'release' : 'keep' } }),
     onError: (error) => notifyError('The pool was not taken down', error),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['service-pools'] }),
+    onSettled: async () => {
+      for (const key of ['service-pools', 'service-requests']) await queries.invalidateQueries({ queryKey: [key] });
+    },
   });
   if (pools.error && !pools.data)
     return (
@@ -31,15 +36,15 @@ export function Pools() {
       key={id}
       title={definition.title}
       actions={
-        <Reason of={mayDesign ?? (used > 0 ? 'Requests use it' : null)}>
+        <Reason of={mayDesign}>
           <ConfirmButton
             size="compact-xs"
             aria-label={`Take down ${definition.title}`}
-            disabled={mayDesign !== null || used > 0}
-            loading={remove.isPending && remove.variables === id}
-            message="Its instances are removed."
-            confirmLabel="Take down"
-            onConfirm={() => remove.mutate(id)}
+            disabled={mayDesign !== null}
+            loading={remove.isPending && remove.variables.id === id}
+            message={takenDownText(used)}
+            confirmLabel={used > 0 ? 'Release and take down' : 'Take down'}
+            onConfirm={() => remove.mutate({ id, requests: used })}
           >
             Take down
           </ConfirmButton>
@@ -60,4 +65,14 @@ export function Pools() {
       />
     </Panel>
   ));
+}
+
+/** What is lost with a pool that so many requests use. */
+function takenDownText(requests: number): string {
+  if (requests === 0) return 'Its instances are removed.';
+  const released =
+    requests === 1
+      ? 'The request that uses it is released, and its packets'
+      : `The ${countText(requests)} requests that use it are released, and their packets`;
+  return `Its instances are removed. ${released} pass its NFs no more.`;
 }

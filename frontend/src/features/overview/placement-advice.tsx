@@ -80,8 +80,8 @@ function gainText({ objectives, overloaded_cores, cross_traffic_bps }: Gain): st
 }
 
 function whyText(why: string, disruption: Disruption | null): string {
-  const sentence = why.replace(/\.?$/, '.');
-  return disruption ? `${sentence} ${costText(disruption)}` : sentence;
+  const text = why.replace(/\.?$/, '.');
+  return disruption ? `${text} ${costText(disruption)}` : text;
 }
 
 function costText({ flows, states_moved, states_lost, seconds }: Disruption): string {

@@ -34,6 +34,5 @@ export function useShownPath(
     [scene, plan, chain, deployment, wayId],
   );
   const ways = useMemo(() => (plan && chain && deployment ? waysOf(plan, chain) : NO_WAYS), [plan, chain, deployment]);
-  const show = (chain: string | null, way: string | null) => setParams({ chain, way });
-  return { chainId, wayId, ways, overlay, show };
+  return { chainId, wayId, ways, overlay, show: (id, way) => setParams({ chain: id, way }) };
 }

@@ -87,7 +87,10 @@ it('lists open alerts, and those that are over when asked, with when and why the
 
 it('lists the last twenty alerts that are over, and all when asked', async () => {
   const over = (n: number) => alert({ id: `alert-${n}`, state: 'resolved', resolved_ms: n, resolution: 'changed' });
-  show(Array.from({ length: 25 }, (_, n) => over(n)), <Alerts running={RUNNING} />);
+  show(
+    Array.from({ length: 25 }, (_, n) => over(n)),
+    <Alerts running={RUNNING} />,
+  );
   expect(screen.getByText('No alert is open.')).toBeTruthy();
   fireEvent.click(screen.getByRole('radio', { name: 'Resolved (25)' }));
   await waitFor(() => expect(screen.getAllByRole('listitem')).toHaveLength(20));

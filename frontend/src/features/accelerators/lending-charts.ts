@@ -7,7 +7,7 @@ import { MOST_SERIES } from './nfs.js';
 type Member = LendingGroup['members'][number];
 
 /** What a chart shows of every VNF. */
-export type VnfMetric = 'cpu' | 'bps';
+type VnfMetric = 'cpu' | 'bps';
 
 /** VNFs in their order, as many at a time as a chart can distinguish. */
 export function pagesOf(members: readonly Member[]): (readonly Member[])[] {

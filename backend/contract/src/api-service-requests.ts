@@ -55,7 +55,7 @@ export const SERVICE_REQUEST_ROUTES = defineRoutes({
     method: 'DELETE',
     path: '/service-pools/{id}',
     tag: 'service requests',
-    summary: 'Take down a service pool that no request uses',
+    summary: 'Take down a service pool and, with `requests=release`, release the requests that use it',
     role: 'designer',
     params: byName,
     query: z.strictObject({

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { ChainDefinition, FLOW_SPACE } from '@orrery/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { monitorChain } from './testing/fixtures.js';
 import { CLIENT, slowSite, WEB } from './testing/live-infrastructure.js';
 import { LiveSite, siteMissing } from './testing/live-site.js';
+import { sendFlows } from './testing/numbered-flows.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
@@ -32,37 +31,6 @@ const CHAIN = ChainDefinition.parse({
   slos: [],
 });
 
-/** Numbers each flow's datagrams and counts its answers, one after the other, until its input ends. */
-const SENDER = `
-import json, select, socket, sys, time
-flows = {}
-for port in range(${FIRST_PORT}, ${FIRST_PORT + FLOWS}):
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.bind(('', port)); s.connect(('${WEB.address}', 7)); s.setblocking(False)
-    flows[s] = {'port': port, 'sent': 0, 'answers': []}
-def take(seconds):
-    for s in select.select(list(flows), [], [], seconds)[0]:
-        flows[s]['answers'].append(int(s.recv(99)))
-asked = False
-print('sending', flush=True)
-while not asked:
-    for s, flow in flows.items():
-        s.send(b'%d' % flow['sent'])
-        flow['sent'] += 1
-    until = time.monotonic() + 0.05
-    while (left := until - time.monotonic()) > 0: take(left)
-    asked = bool(select.select([sys.stdin], [], [], 0)[0])
-until = time.monotonic() + 3
-while (left := until - time.monotonic()) > 0 and any(len(f['answers']) < f['sent'] for f in flows.values()): take(left)
-print(json.dumps(list(flows.values())))
-`;
-
-interface Flow {
-  port: number;
-  sent: number;
-  answers: number[];
-}
-
 it.skipIf(missing)(
   `flows go to a monitor on another server by one call, while each sends on: no packet is lost, late behind a later one or counted at both${missing ? ` (${missing})` : ''}`,
   async () => {
@@ -88,15 +56,8 @@ it.skipIf(missing)(
       return new Map(flows.map(({ src_port, packets }) => [src_port, packets]));
     };
 
-    const sender = spawn('ip', ['netns', 'exec', site.namespaceOf(CLIENT.id), '/usr/bin/python3', '-c', SENDER], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    onTestFinished(() => void sender.kill('SIGKILL'));
-    let told = '';
-    sender.stdout.setEncoding('utf8').on('data', (text) => {
-      told += text;
-    });
-    const ended = once(sender, 'exit');
+    const client = ['ip', 'netns', 'exec', site.namespaceOf(CLIENT.id)];
+    const sender = sendFlows(client, WEB.address, FIRST_PORT, FLOWS);
     const own = (ports: Iterable<number>) =>
       [...ports].filter((port) => port >= FIRST_PORT && port < FIRST_PORT + FLOWS);
     await until('every flow is at one of the monitors', async () => {
@@ -116,9 +77,7 @@ it.skipIf(missing)(
       const now = await portsAt(to);
       return chosen.every((port) => (now.get(port) ?? 0) > (before.get(port) ?? 0));
     });
-    sender.stdin.end('\n');
-    await ended;
-    const flows = JSON.parse(told.split('\n')[1]!) as Flow[];
+    const flows = await sender.end();
     for (const { port, sent, answers } of flows)
       expect([port, answers]).toEqual([port, Array.from({ length: sent }, (_, n) => n)]);
     // Each packet is counted once, where its flow is now.

@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { ChainDefinition } from '@orrery/contract';
+import { ChainDefinition, FLOW_SPACE, flowIdentity, Infrastructure } from '@orrery/contract';
 import { expect, it, onTestFinished } from 'vitest';
-import { monitorChain } from './testing/fixtures.js';
+import { eventsOf } from './testing/events.js';
+import { monitorChain, RACK } from './testing/fixtures.js';
 import { CLIENT, slowSite, WEB } from './testing/live-infrastructure.js';
 import { LiveSite, siteMissing } from './testing/live-site.js';
+import { echoAt, isWhole, sendFlows } from './testing/numbered-flows.js';
 import { TestServer } from './testing/server.js';
+import { buildTwin, insideHost, startTwinLab, twinLabMissing } from './testing/twin-lab.js';
 import { until } from './testing/wait.js';
 
 const missing = siteMissing();
@@ -79,6 +82,96 @@ it.skipIf(missing)(
       expect(at).toBe('engine');
       return targets.every(({ flows }) => (flows ?? 0) > 0);
     });
+  },
+  120_000,
+);
+
+const missingP4 = twinLabMissing({ p4: true });
+const addressOf = (id: string) => RACK.hosts.find((host) => host.id === id)!.addresses[0]!.address;
+const [FROM, TO] = [addressOf('client-1'), addressOf('web-1')];
+/** Source ports of flows that begin before the split, while it is handed over, and after that: so many from each. */
+const [BEFORE, DURING, AFTER] = [6000, 7000, 8000];
+const EACH = 40;
+const HALF = FLOW_SPACE / 2;
+const isInUpperHalf = (port: number) =>
+  flowIdentity({ 'ip.src': FROM, 'ip.dst': TO, 'ip.proto': 17, 'port.src': port, 'port.dst': 7 }) >= HALF;
+const OLD = Array.from({ length: EACH }, (_, n) => BEFORE + n);
+/** Flows in progress when the new instance gets the upper half of the hash space. */
+const EXCEPTIONS = OLD.filter(isInUpperHalf).length;
+/** Of the table, beside the exceptions: for new ranges and hops while the old ones are still there. */
+const ROOM = 16;
+
+const rackOf = (table_entries: number) =>
+  Infrastructure.parse({ ...RACK, switches: RACK.switches.map((one) => ({ ...one, driver: 'p4', table_entries })) });
+
+it.skipIf(missingP4)(
+  `a P4 switch takes over the split of a first NF: each flow stays at its instance, no packet is lost, and the table is not full${missingP4 ? ` (${missingP4})` : ''}`,
+  async () => {
+    // There is no room for an entry of each flow in progress.
+    expect(EXCEPTIONS + ROOM).toBeLessThan(EACH);
+    expect(EXCEPTIONS).toBeGreaterThan(EACH / 4);
+    const server = await startTwinLab();
+    onTestFinished(() => server.stop());
+    await buildTwin(server, rackOf(4096));
+    const { id: chain_id } = await server.api.call('createChain', { body: { ...monitorChain('a'), slos: [] } });
+    const deploy = async (options: object = {}) => {
+      const accepted = await server.api.call('createDeployment', { body: { chain_id, ...options } });
+      const done = await server.finished(accepted.id);
+      expect(done, done.error?.detail).toMatchObject({ state: 'COMPLETED' });
+      return server.api.call('getPlan', { params: { id: done.plan_id! } });
+    };
+    const { entries } = (await deploy()).tables[0]!;
+    await buildTwin(server, rackOf(entries + EXCEPTIONS + ROOM));
+    const client = insideHost(server, 'client-1');
+    await echoAt(insideHost(server, 'web-1'));
+    await until('packets pass', async () => (await sendFlows(client, TO, 5000, 1).end()).every(isWhole));
+
+    const instances = async () => (await server.api.call('listNfInstances')).items.map(({ id }) => id);
+    /** Packets that an instance has had, by the source port of their flow. */
+    const counted = async (id: string) => {
+      const { state } = await server.api.call('getNfInstanceState', { params: { id }, query: { limit: 1000 } });
+      const { flows } = state as { flows: { src_port: number; packets: number }[] };
+      return new Map(flows.map(({ src_port, packets }) => [src_port, packets]));
+    };
+    const [old = ''] = await instances();
+    const sendOn = async () => {
+      const known = await counted(old);
+      await until('each of the old flows sends on', async () => {
+        const now = await counted(old);
+        return OLD.every((port) => (now.get(port) ?? 0) > (known.get(port) ?? 0));
+      });
+    };
+    const before = sendFlows(client, TO, BEFORE, EACH);
+    await sendOn();
+    const staged = { held: [{ lo: 0, hi: FLOW_SPACE }], exceptions: [], idle_timeout_s: 30 };
+    await deploy({ splits: [{ node_id: 'monitor', staged }] });
+    await sendOn();
+    await deploy({ splits: [{ node_id: 'monitor', instances: 2, staged }] });
+    const during = sendFlows(client, TO, DURING, EACH);
+    const { data } = await until('it is handed over', async () => {
+      const { items } = await server.api.call('listEvents', { query: { subject: chain_id, limit: 1000 } });
+      return eventsOf(items, 'split.handed-over')[0];
+    });
+    expect(data.exceptions).toBe(EXCEPTIONS);
+    const split = await server.api.call('getSplit', { params: { chain_id, node_id: 'monitor' } });
+    expect(split).toMatchObject({ at: 'switch', targets: [{ instance_id: old, range: { lo: 0, hi: HALF } }, {}] });
+    const first = await during.end();
+    const after = sendFlows(client, TO, AFTER, EACH);
+    await sendOn();
+    const all = [...first, ...(await before.end()), ...(await after.end())];
+
+    expect(all).toHaveLength(3 * EACH);
+    expect(all.filter((flow) => !isWhole(flow))).toEqual([]);
+    const counts = await Promise.all((await instances()).map(async (id) => [id === old, await counted(id)] as const));
+    for (const { port, sent } of all) {
+      const isAtOld = OLD.includes(port) || !isInUpperHalf(port);
+      const found = counts.flatMap(([isOld, flows]) => (flows.has(port) ? [[isOld, flows.get(port)]] : []));
+      expect([port, found]).toEqual([port, [[isAtOld, sent]]]);
+    }
+    const { plan_id } = await server.operation(data.operation_id);
+    const [table] = (await server.api.call('getPlan', { params: { id: plan_id! } })).tables;
+    expect(table!.entries).toBeLessThanOrEqual(entries + EXCEPTIONS + 4);
+    expect(table!.most_entries).toBeLessThanOrEqual(table!.available);
   },
   120_000,
 );

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { FABRIC_GATEWAY_MAC, type Infrastructure } from '@orrery/contract';
+import { ECHO } from './numbered-flows.js';
 import type { TestServer } from './server.js';
 import { until } from './wait.js';
 
@@ -14,13 +15,6 @@ const ENGINE = process.env.ORRERY_ENGINE ?? join(AGENTS, 'build/engine/orrery-en
 const PYTHON = '/usr/bin/python3';
 const SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema';
 const BRIDGE = 'br0';
-/** Echoes every datagram. */
-const ECHO = `
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.bind(('', 7))
-while True: s.sendto(*s.recvfrom(99))
-`;
 
 /** Why a live site cannot be set up here; null when it can. */
 export function siteMissing(): string | null {

@@ -96,6 +96,13 @@ export function twinProcesses(server: TestServer, program: string): Process[] {
 
 const commandOf = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'utf8');
 
+/** Words of a command that run what follows them in the network namespace of a host of the twin. */
+export function insideHost(server: TestServer, node: string): string[] {
+  const shell = twinProcesses(server, '').find(({ command }) => command.split('\0').includes(`mininet:${node}`));
+  if (!shell) throw new Error(`the twin has no host ${node}`);
+  return ['nsenter', '-t', String(shell.pid), '-n'];
+}
+
 /** Whether the process or one that it comes from names the path. */
 function isBelow(pid: string, path: string): boolean {
   if (commandOf(pid).includes(path)) return true;

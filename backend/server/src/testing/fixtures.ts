@@ -30,3 +30,24 @@ export function monitorChain(name: string, from = 'client-1', maxUs = 20_000): C
     slos: [{ id: 'fast', kind: 'latency', percentile: 99, max_us: maxUs }],
   });
 }
+
+/** The rack with the host of a chain at an edge switch, from which links lead to the leaf, also over the others. */
+export function withSwitches(edge: string, ...others: string[]): Infrastructure {
+  const [leaf] = RACK.switches;
+  const host = monitorChain('a').traffic_class.from[0]!;
+  const trunk = (a: string, b: string) => ({
+    ...RACK.links[0]!,
+    id: `${a}-${b}`,
+    a: { node: a, port: `to-${b}` },
+    b: { node: b, port: `to-${a}` },
+  });
+  return Infrastructure.parse({
+    ...RACK,
+    switches: [...RACK.switches, ...[edge, ...others].map((id) => ({ ...leaf!, id }))],
+    links: [
+      ...RACK.links.map((link) => (link.a.node === host ? { ...link, b: { node: edge, port: 'to-host' } } : link)),
+      ...(others.length === 1 ? [trunk(edge, leaf!.id)] : []),
+      ...others.flatMap((id) => [trunk(edge, id), trunk(id, leaf!.id)]),
+    ],
+  });
+}

@@ -1,7 +1,7 @@
-import { Infrastructure, linkDownTrouble } from '@orrery/contract';
+import { linkDownTrouble } from '@orrery/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import type { FakeSwitch } from '../../testing/fake-switch.js';
-import { monitorChain, RACK } from '../../testing/fixtures.js';
+import { monitorChain, RACK, withSwitches } from '../../testing/fixtures.js';
 import { TestServer } from '../../testing/server.js';
 import { until } from '../../testing/wait.js';
 
@@ -164,27 +164,6 @@ it('names the link that is down, and the host that is cut off', async () => {
   const cut = `link ${host} - ${leaf.node} is down: nothing from ${host} enters this chain`;
   await becomes(cut);
 });
-
-/** The rack with the host of a chain at an edge switch, from which links lead to the leaf, also over the others. */
-function withSwitches(edge: string, ...others: string[]): Infrastructure {
-  const [leaf] = RACK.switches;
-  const host = monitorChain('a').traffic_class.from[0]!;
-  const trunk = (a: string, b: string) => ({
-    ...RACK.links[0]!,
-    id: `${a}-${b}`,
-    a: { node: a, port: `to-${b}` },
-    b: { node: b, port: `to-${a}` },
-  });
-  return Infrastructure.parse({
-    ...RACK,
-    switches: [...RACK.switches, ...[edge, ...others].map((id) => ({ ...leaf!, id }))],
-    links: [
-      ...RACK.links.map((link) => (link.a.node === host ? { ...link, b: { node: edge, port: 'to-host' } } : link)),
-      ...(others.length === 1 ? [trunk(edge, leaf!.id)] : []),
-      ...others.flatMap((id) => [trunk(edge, id), trunk(id, leaf!.id)]),
-    ],
-  });
-}
 
 const sendsFrom = (edge: FakeSwitch, port: string) =>
   edge.spec!.entries.some(({ actions }) => actions.some((it) => it.do === 'output' && it.port === port));

@@ -21,25 +21,11 @@ import { binsOf } from '../placement/problem.js';
 import type { OfferedInput } from '../plan/offered.js';
 import { obstacleAtSwitch } from './at-switch.js';
 import { choiceFor } from './infrastructure-reasons.js';
-import { isUsable, usableSlots } from './usable-slots.js';
+import { isUsable, type SlotInput, usableSlots } from './usable-slots.js';
 
 type PGraphNode = Plan['pgraph']['nodes'][number];
-export type AssignmentInput = Pick<
-  OfferedInput,
-  | 'chains'
-  | 'descriptors'
-  | 'infrastructure'
-  | 'base'
-  | 'implementations'
-  | 'container_servers'
-  | 'reserved_slots'
-  | 'without_slots'
-  | 'without_servers'
-  | 'lost_servers'
-  | 'without_boards'
-  | 'closed_servers'
-  | 'closed_boards'
->;
+export type AssignmentInput = SlotInput &
+  Pick<OfferedInput, 'chains' | 'descriptors' | 'implementations' | 'container_servers'>;
 
 /** The requested implementation of an NF; for a board, a given slot or any. */
 export type ImplementationRequest =

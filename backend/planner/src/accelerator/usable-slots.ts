@@ -3,7 +3,8 @@ import type { PlanInput } from '../plan/input.js';
 import { linkedSlots } from '../slot-links.js';
 import type { FreeSlot } from './fill-slots.js';
 
-type Input = Pick<
+/** What decides which slots may be used. */
+export type SlotInput = Pick<
   PlanInput,
   | 'infrastructure'
   | 'base'
@@ -24,7 +25,7 @@ export function slotKey({ board, slot }: SlotRef): string {
  * Working slots of boards whose servers may be used; at a switch, those with a link at both ports. Of closed boards, and
  * those of closed servers, only what is in use.
  */
-export function usableSlots({ infrastructure, without_slots = [], ...without }: Input) {
+export function usableSlots({ infrastructure, without_slots = [], ...without }: SlotInput) {
   const linked = linkedSlots(infrastructure);
   const excluded = new Set([...(without.without_servers ?? []), ...(without.lost_servers ?? [])]);
   const boards = new Set(without.without_boards);
@@ -43,12 +44,12 @@ export function usableSlots({ infrastructure, without_slots = [], ...without }: 
     .filter(({ board, slot }) => board.attached !== 'switch' || linked.has(slotPlace({ board: board.id, slot })));
 }
 
-export function isUsable(input: Input, { board, slot }: SlotRef): boolean {
+export function isUsable(input: SlotInput, { board, slot }: SlotRef): boolean {
   return usableSlots(input).some((it) => it.board.id === board && it.slot === slot);
 }
 
 /** The usable slots with their current users. */
-export function freeSlots(input: Input): FreeSlot[] {
+export function freeSlots(input: SlotInput): FreeSlot[] {
   const taken = takenSlots(input.base);
   const reserved = new Set((input.reserved_slots ?? []).map(slotKey));
   return usableSlots(input).map(({ board, slot }) => {
@@ -57,6 +58,6 @@ export function freeSlots(input: Input): FreeSlot[] {
   });
 }
 
-function takenSlots(base: Input['base']): ReadonlySet<string> {
+function takenSlots(base: SlotInput['base']): ReadonlySet<string> {
   return new Set(nfInstances(base?.graph).flatMap(({ board }) => (board ? [slotKey(board)] : [])));
 }

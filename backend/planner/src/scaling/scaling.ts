@@ -28,7 +28,7 @@ export interface NfLoad {
   readonly hindrance: string | null;
 }
 
-export type ScalingRules = Pick<ScalingPolicyRequest, 'out' | 'in' | 'min_instances' | 'max_instances' | 'cooldown_s'>;
+type ScalingRules = Pick<ScalingPolicyRequest, 'out' | 'in' | 'min_instances' | 'max_instances' | 'cooldown_s'>;
 
 /** What is remembered of an NF between two looks; times by a monotonic clock. */
 export interface ScalingMemory {

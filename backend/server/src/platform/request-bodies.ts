@@ -41,7 +41,7 @@ export function readBodies(fastify: FastifyInstance): void {
  * which are rounded on parsing (RFC 8259 6), deeper nesting than any schema has, keys that name an object's prototype, and
  * control characters, with which a title could pose as another one.
  */
-export function unusableValues(body: unknown): FieldError[] {
+function unusableValues(body: unknown): FieldError[] {
   const errors: FieldError[] = [];
   const open: { value: object; path: readonly PropertyKey[] }[] = isObject(body) ? [{ value: body, path: [] }] : [];
   for (const { value, path } of open) {

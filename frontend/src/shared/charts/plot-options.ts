@@ -10,7 +10,7 @@ import type { EventMark } from './event-marks.js';
 import type { ChartBand, ChartLevel } from './marks.js';
 import type { TimeRange } from './time-range.js';
 
-export interface PlotSeries {
+interface PlotSeries {
   readonly label: string;
   /** Drawn dashed, e.g. a prediction. */
   readonly dashed?: boolean;

@@ -16,7 +16,7 @@ const MANY_PACKETS = 20;
 const WINDOWS_MS = [1500, 2500, 5000, LOOKBACK_MS] as const;
 
 /** What a chain consists of. */
-export interface ChainParts {
+interface ChainParts {
   readonly chainId: string;
   readonly sections: readonly Section[];
   /** What counts packets: NFs, mirrors, merges, queues. */

@@ -4,7 +4,7 @@ import type { Metrics } from '../../platform/metrics.js';
 import { KEYS, PROJECT } from '../../platform/redis-keys.js';
 
 /** Approximate length of the log; older events are trimmed. */
-export const EVENT_LOG_LENGTH = 100_000;
+const EVENT_LOG_LENGTH = 100_000;
 
 /** Fields of an entry as written to Redis; the nonce distinguishes a repeated write from a new event. */
 export interface Entry {

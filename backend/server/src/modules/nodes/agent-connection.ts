@@ -50,7 +50,7 @@ export type AgentReport = Exclude<AgentMessage, { type: 'hello' | 'switch-hello'
 /** Desired state of a server or a switch. */
 export type DesiredMessage = Extract<ServerMessage, { type: 'desired' | 'switch-desired' }>;
 
-export interface ConnectionSettings {
+interface ConnectionSettings {
   readonly serverVersion: string;
   readonly pingMs: number;
 }

@@ -34,7 +34,7 @@ export class ScalingRefusal extends ProblemError {
   }
 }
 
-export interface ScalingWish extends Pick<ScaleRequest, 'instances' | 'flows' | 'drain_s'> {
+interface ScalingWish extends Pick<ScaleRequest, 'instances' | 'flows' | 'drain_s'> {
   readonly nf: NfRef;
   /** Ordinal of the instance whose range is halved first; absent: the widest. */
   readonly split?: number;

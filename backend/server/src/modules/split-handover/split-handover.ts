@@ -28,7 +28,7 @@ import { classRulesOf, handedOver, revisionOf, type SplitAtServers, splitsAtServ
 
 const PERIOD_MS = 1000;
 /** A switch gets at most as many exceptions for a split. */
-export const FEW_EXCEPTIONS = 64;
+const FEW_EXCEPTIONS = 64;
 /** Looks, one a second, after which a split stays at the engines. */
 export const MOST_LOOKS = 1800;
 /** Looks between two attempts that were refused. */

@@ -3,7 +3,7 @@ import { type Bucket, BucketRing, type Judged } from './bucket-ring.js';
 export const FINE_S = 10;
 export const COARSE_S = 300;
 /** Longest window that is judged to the fine bucket. */
-export const FINE_KEPT_S = 6 * 3600;
+const FINE_KEPT_S = 6 * 3600;
 /** Who asks for all of it may come so much later than he looked at the clock. */
 const SPARE_S = 60;
 /** Good buckets between bad ones that do not end a violation. */

@@ -30,7 +30,7 @@ export type LedgerRecord = z.infer<typeof LedgerRecord>;
 /** Further objectives have no budget, which is told. */
 export const MOST_LEDGERS = 2000;
 /** Of all histories together, which is 0.3 GB: so many of 30 days, or fewer of longer periods. */
-export const MOST_BUCKETS = MOST_LEDGERS * bucketsOf(DEFAULT_PERIOD_S);
+const MOST_BUCKETS = MOST_LEDGERS * bucketsOf(DEFAULT_PERIOD_S);
 /** Between two stored times where no second is counted. A wall clock that is set meanwhile counts as time once the server is killed. */
 const TIME_MS = 60_000;
 /** A later verdict does not stand for the time before. */

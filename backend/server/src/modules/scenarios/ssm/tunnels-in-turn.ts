@@ -252,7 +252,7 @@ async function compare(stage: Stage, memory: Memory, parameters: Parameters, sou
   const text =
     course === 'even'
       ? 'all are overloaded alike all the time, so no schedule gains by the load, and this bounds only what switching costs'
-      : `each is overloaded for half of every ${periodOf(parameters)} s, in turn, and all schedules meet the same load; cores were busy for ${percentOf(memory.busyShare)} of the time`;
+      : `each is overloaded for half of every ${periodOf(parameters).toFixed(1)} s, in turn, and all schedules meet the same load; cores were busy for ${percentOf(memory.busyShare)} of the time`;
   if (fixed.length > 0) compareFixed(stage, { from_ms: loaded_ms, end_ms }, fixed, rates, text);
   const lines = (of: readonly (readonly [number, number][])[]) =>
     of.map((points, n) => ({ name: `tunnel ${n + 1}`, published: false, modelled: false, points: [...points] }));

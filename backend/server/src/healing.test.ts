@@ -175,6 +175,9 @@ describe('a server that is lost', () => {
     });
     const { revision: _, ...policy } = await server.api.call('getHealingPolicy');
     await server.api.call('putHealingPolicy', { body: { ...policy, enabled: false, return: 'never' } });
+    expect(eventsOf(await events(), 'healing.policy')).toContainEqual(
+      expect.objectContaining({ actor: 'admin', data: { ...policy, enabled: false, return: 'never' } }),
+    );
     await server.agents.get(first)!.connect();
     await until('nothing is out of service', async () => (await out()).length === 0);
     const second = (await placeOf(a))!;
@@ -262,7 +265,7 @@ it('nothing is decided or stored while nothing happens', async () => {
   for (let i = 0; i < 20; i++) for (const agent of server.agents.values()) agent.report(agent.observed);
   await until('it has looked', async () => (await healing()).runs > before.runs);
   expect(await healing()).toMatchObject({ last_decision: null, failures: 0 });
-  expect(eventsOf(await events(), 'healing.')).toEqual([]);
+  expect(eventsOf(await events(), 'healing.').map(({ type }) => type)).toEqual(['healing.policy']);
   expect((await server.api.call('listOperations', { query: { limit: 100 } })).total).toBe(1);
 });
 

@@ -75,6 +75,9 @@ it('a better placement is advised with drift, gain and disruption, and applied b
   expect(drift!.rate_error).toBeGreaterThan(1);
   expect(found.disruption).toMatchObject({ moved: [{}], states_moved: 1, states_lost: 0 });
   expect(eventsOf(await events(), 'upkeep.advised')).toHaveLength(1);
+  expect(eventsOf(await events(), 'upkeep.policy')).toContainEqual(
+    expect.objectContaining({ actor: 'admin', data: expect.objectContaining({ enabled: false }) }),
+  );
   const plan = await server.api.call('getPlan', { params: { id: found.plan_id! } });
   expect(new Set(nfInstances(plan.graph).map((it) => it.server)).size).toBe(1);
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../common.js';
+import { HealingPolicyRequest } from '../healing.js';
 import { NotKept } from '../plan.js';
 import { event } from './declare.js';
 
@@ -60,5 +61,10 @@ export const HEALING_EVENTS = {
     about: 'node',
     marks: true,
     data: z.object({ operation_id: Id }),
+  }),
+  'healing.policy': event({
+    title: 'Healing policy changed',
+    about: 'loop',
+    data: z.object(HealingPolicyRequest.shape),
   }),
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Id } from '../common.js';
-import { PlacementGain } from '../upkeep.js';
+import { PlacementGain, UpkeepPolicyRequest } from '../upkeep.js';
 import { event } from './declare.js';
 
 export const UPKEEP_EVENTS = {
@@ -20,5 +20,10 @@ export const UPKEEP_EVENTS = {
     about: 'loop',
     severity: 'warning',
     data: z.object({ operation_id: Id.nullable() }),
+  }),
+  'upkeep.policy': event({
+    title: 'Upkeep policy changed',
+    about: 'loop',
+    data: z.object(UpkeepPolicyRequest.shape),
   }),
 };

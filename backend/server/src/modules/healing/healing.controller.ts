@@ -35,11 +35,12 @@ export class HealingController {
   async replace(
     @Input() { body }: RouteInput<'putHealingPolicy'>,
     @IfMatch() given: Precondition,
+    @Caller() { name }: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<HealingPolicy> {
     const revision = this.records.policyRevision;
     const ifMatch = requireRead(given, 'healing policy', revision);
-    await this.records.replacePolicy(body, ifMatch);
+    await this.records.replacePolicy(body, ifMatch, name);
     return this.policy(reply);
   }
 

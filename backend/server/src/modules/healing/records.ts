@@ -125,9 +125,11 @@ export class HealingRecords implements Exclusions, OnModuleInit {
     for (const collection of [this.parts, this.chains, this.policies]) collection.onChange(listener);
   }
 
-  replacePolicy(request: HealingPolicyRequest, ifMatch: string | null): Promise<void> {
+  replacePolicy(request: HealingPolicyRequest, ifMatch: string | null, by: string): Promise<void> {
     return this.collections.commit((batch) => {
       batch.put(this.policies, { ...request, id: POLICY }, this.policies.find(POLICY) ? ifMatch : null);
+      const message = `Healing policy changed: it is ${request.enabled ? 'on' : 'off'}`;
+      this.draftOf(batch).tell({ type: 'healing.policy', subject: POLICY, message, actor: by, data: request });
     });
   }
 

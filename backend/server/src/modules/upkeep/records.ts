@@ -125,9 +125,11 @@ export class UpkeepRecords implements OnModuleInit {
     for (const collection of [this.policies, this.advices]) collection.onChange(listener);
   }
 
-  replacePolicy(request: UpkeepPolicyRequest, ifMatch: string | null): Promise<void> {
+  replacePolicy(request: UpkeepPolicyRequest, ifMatch: string | null, by: string): Promise<void> {
     return this.collections.commit((batch) => {
       batch.put(this.policies, { ...request, id: POLICY }, this.policies.find(POLICY) ? ifMatch : null);
+      const message = `Upkeep policy changed: it is ${request.enabled ? `on (${request.mode})` : 'off'}`;
+      this.tell(batch, { type: 'upkeep.policy', subject: POLICY, message, actor: by, data: request });
     });
   }
 

@@ -25,10 +25,11 @@ export class UpkeepController {
   async replace(
     @Input() { body }: RouteInput<'putUpkeepPolicy'>,
     @IfMatch() given: Precondition,
+    @Caller() { name }: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UpkeepPolicy> {
     const ifMatch = requireRead(given, 'upkeep policy', this.records.policyRevision);
-    await this.records.replacePolicy(body, ifMatch);
+    await this.records.replacePolicy(body, ifMatch, name);
     return this.policy(reply);
   }
 

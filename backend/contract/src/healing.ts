@@ -92,7 +92,16 @@ export type MaintenanceChange = z.infer<typeof MaintenanceChange>;
 export const ChainNotKept = NotKept.omit({ slo_id: true }).extend({
   version: z.int().min(1),
   since_ms: TimestampMs,
-  operation_id: Id.nullable().default(null).describe('the operation that deploys it again; null: none was asked for'),
+  operation_id: Id.nullable()
+    .default(null)
+    .describe(
+      'the operation that deploys it again, or that ends the dropping of its packets; null: none was asked for',
+    ),
+  given_up_by: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('who gave it up: it is listed until its packets are no longer dropped; null: nobody'),
   ...DeploymentOptions.shape,
 });
 export type ChainNotKept = z.infer<typeof ChainNotKept>;

@@ -157,9 +157,20 @@ describe('a server that is lost', () => {
     await until('it is not kept', async () => (await notKept()).length === 1 && (await running()).length === 2);
     const guarded = async () => (await server.api.call('previewPlan', { body: { chains: [] } })).guarded ?? [];
     expect(await guarded()).toMatchObject([{ chain_id: low }]);
+    // Another chain of its name would have the same guard.
+    const chain = await server.api.call('getChain', { params: { id: low } });
+    expect((await server.api.request('deleteChain', { params: { id: low } })).status).toBe(409);
+    const renamed = { ...chain.draft, name: 'other' };
+    const headers = { 'if-match': `"${chain.revision}"` };
+    const refusal = await server.api.request('putChain', {
+      ...{ params: { id: low }, headers },
+      body: JSON.stringify(renamed),
+    });
+    expect(refusal.status).toBe(409);
     await server.api.call('giveUpNotKept', { params });
-    expect(await notKept()).toEqual([]);
+    await until('its packets pass', async () => (await notKept()).length === 0);
     expect(await guarded()).toEqual([]);
+    await server.api.call('deleteChain', { params: { id: low } });
     expect(eventsOf(await events(), 'healing.given-up')).toMatchObject([{ subject: low }]);
     expect((await server.api.request('giveUpNotKept', { params })).status).toBe(404);
   });

@@ -6,8 +6,12 @@ export const DEPLOYMENT_VIEW = Symbol('DeploymentView');
 export interface DeploymentView {
   deployments(): readonly Deployment[];
   deployment(chainId: string): Deployment | undefined;
+  /** Whether packets of the chain, which was left out, are dropped now, or may be once the operations under way are over. */
+  isGuarded(chainId: string): boolean;
   /** The plan last sent to nodes and fabric; null: none, or all of it has been removed. */
   readonly plan: Plan | null;
+  /** That of the latest operation that came about; null: none has. */
+  readonly planInForce: Plan | null;
   /** The plan in effect once every accepted operation is done: the base of the next plan. */
   readonly comingPlan: Plan | null;
   /** What accepted operations will have changed of the drivers of switches by then. */

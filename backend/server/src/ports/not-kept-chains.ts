@@ -1,7 +1,17 @@
 export const NOT_KEPT_CHAINS = Symbol('NotKeptChains');
 
+/** A chain that a plan has left out. */
+export interface LeftOutChain {
+  readonly chain_id: string;
+  readonly because: string;
+  /** That ran; null: it is not known before the plan is accounted for. */
+  readonly version: number | null;
+}
+
 /** Chains that plans have left out for want of room. */
 export interface NotKeptChains {
+  /** Also those of operations under way, and of plans that are not accounted for. */
+  leftOut(): readonly LeftOutChain[];
   /** Whether the chain waits until there is room for it again. */
   isNotKept(chainId: string): boolean;
   /** Leaves chains to another loop, which deploys them again itself. Called before the server has started. */

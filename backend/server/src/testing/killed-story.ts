@@ -66,16 +66,41 @@ export class MemoryStore {
   }
 }
 
+/** How an operation ends, or that it is refused; one that is set aside is planned again when the others are over. */
+export type End = 'done' | 'failed' | 'set aside' | 'refused';
+
+/** A story in which not every operation comes about. */
+export interface Fortune {
+  /** Of the n-th operation that is asked for. */
+  readonly endOf: (n: number) => End;
+  /** Its plan is in force. */
+  readonly comesAbout: (plan: Plan) => void;
+  /** What comes is what is in force. Says which plan that is. */
+  readonly comesToNothing: () => Plan;
+}
+
+const ALL_DONE: Fortune = {
+  endOf: () => 'done',
+  comesAbout: () => undefined,
+  comesToNothing: () => {
+    throw new Error('every operation of the story comes about');
+  },
+};
+
 /** Operations that outlive servers. To accept one is a write of the server that does. */
 export class MemoryOperations {
   /** In the order in which they were accepted. */
   readonly accepted: { readonly id: string; readonly request: PlanChange }[] = [];
   private readonly all = new Map<string, Operation>();
+  private readonly ends = new Map<string, End>();
+  private readonly planned = new Map<string, Plan>();
+  private asked = 0;
 
   /** `planOf`: what a request leads to; throws where there is no such plan. `comes`: called when it is accepted. */
   constructor(
     private readonly planOf: (request: PlanChange) => Plan,
     private readonly comes: (plan: Plan) => void,
+    private readonly fortune = ALL_DONE,
   ) {}
 
   deployer(store: Store): Deployer {
@@ -83,6 +108,8 @@ export class MemoryOperations {
       change: async (request, { id, kind, by }, refusal = () => null) => {
         const known = this.all.get(id);
         if (known) return known;
+        const end = this.fortune.endOf(this.asked++);
+        if (end === 'refused') throw conflict('It is refused.');
         const plan = this.planOf(request);
         const why = refusal(plan);
         if (why !== null) throw conflict(why);
@@ -93,11 +120,13 @@ export class MemoryOperations {
         await writeIn(store, () => {
           this.accepted.push({ id, request });
           this.all.set(id, operation);
+          this.ends.set(id, end);
+          this.planned.set(id, plan);
           this.comes(plan);
         });
         return operation;
       },
-      takeBack: async () => undefined,
+      takeBack: (id, why, by) => writeIn(store, () => this.takeBack(id, why, by)),
       underWay: () => [...this.all.values()].filter((operation) => !isOver(operation)),
       operation: (id) => this.all.get(id),
     };
@@ -112,10 +141,54 @@ export class MemoryOperations {
     };
   }
 
-  /** Those under way come about. */
+  /** Those under way end, each as the story has it. */
   complete(): void {
-    for (const operation of this.all.values())
-      if (!isOver(operation)) this.all.set(operation.id, { ...operation, state: 'COMPLETED' });
+    for (const { id, set_aside } of [...this.all.values()].filter((operation) => !isOver(operation))) {
+      const end = set_aside ? 'done' : this.ends.get(id);
+      if (end === 'set aside') this.without(id, { set_aside: { waiting_for: [], since_ms: 0 } as never });
+      else if (end === 'failed' || !this.isPlanned(id)) this.without(id, { state: 'FAILED' });
+      else {
+        this.put(id, { state: 'COMPLETED', set_aside: null });
+        this.fortune.comesAbout(this.planned.get(id)!);
+      }
+    }
+  }
+
+  /** As somebody cancels it; one that is over stays as it is. */
+  takeBack(id: string, why: string, by: string): void {
+    const operation = this.all.get(id);
+    if (!operation || isOver(operation)) return;
+    this.without(id, { state: 'ROLLED_BACK', cancelled_by: by, error: { detail: why } as never });
+  }
+
+  /** Whether it can come about on what is in force; where that is not what it was planned on, it is planned again. */
+  private isPlanned(id: string): boolean {
+    if (this.fortune === ALL_DONE) return true;
+    const coming = this.planned.get(id)!;
+    const inForce = this.fortune.comesToNothing();
+    if (coming.base_plan === inForce.id) {
+      this.comes(coming);
+      return true;
+    }
+    try {
+      const plan = this.planOf(this.all.get(id)!.request);
+      this.planned.set(id, plan);
+      this.put(id, { plan_id: plan.id });
+      this.comes(plan);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** It has no effect, or none yet. */
+  private without(id: string, change: Partial<Operation>): void {
+    this.put(id, change);
+    this.fortune.comesToNothing();
+  }
+
+  private put(id: string, change: Partial<Operation>): void {
+    this.all.set(id, { ...this.all.get(id)!, ...change });
   }
 }
 

@@ -65,7 +65,7 @@ interface ActionsProps {
   readonly may: boolean;
 }
 
-function Actions({ chain: { chain_id, operation_id }, title, may }: ActionsProps) {
+function Actions({ chain: { chain_id, operation_id, given_up_by }, title, may }: ActionsProps) {
   const queries = useQueryClient();
   const params = { chain_id };
   const onSettled = () => queries.invalidateQueries({ queryKey: ['chains-not-kept'] });
@@ -77,11 +77,12 @@ function Actions({ chain: { chain_id, operation_id }, title, may }: ActionsProps
   });
   const giveUp = useMutation({
     mutationFn: () => call('giveUpNotKept', { params }),
-    onSuccess: () => notifyDone(`${title} was given up.`),
+    onSuccess: () => notifyDone(`${title} is given up.`),
     onError: (error) => notifyError(`${title} was not given up`, error),
     onSettled,
   });
-  const reason = !may ? 'Needs the role operator' : operation_id !== null ? 'It is being deployed' : null;
+  const under = given_up_by === null ? 'It is being deployed' : 'It is being given up';
+  const reason = !may ? 'Needs the role operator' : operation_id !== null ? under : null;
   return (
     <span className={classes.actions}>
       <Reason of={reason}>

@@ -142,6 +142,10 @@ export class ChainsService implements ChainStore, OnModuleInit {
           throw conflict('A deployed chain keeps its name.', [
             { pointer: '/name', detail: 'cannot change while the chain is deployed', code: 'in-use' },
           ]);
+        if (this.view.isGuarded(id))
+          throw conflict('A chain that was left out keeps its name while its packets are dropped.', [
+            { pointer: '/name', detail: 'cannot change while packets of the chain are dropped', code: 'in-use' },
+          ]);
         await this.requireFreeName(draft.name, id);
       }
       const chain: StoredChain = {
@@ -161,6 +165,8 @@ export class ChainsService implements ChainStore, OnModuleInit {
       const chain = await this.stored(id);
       requireRevision(chain, ifMatch);
       if (this.view.deployment(id)) throw conflict('The chain is deployed; take it down first.');
+      if (this.view.isGuarded(id))
+        throw conflict('The chain was left out, and its packets are dropped until it is given up: do that first.');
       await this.collections.commit((batch) => {
         batch.remove(this.chains, id);
         batch.also((transaction) => {

@@ -160,6 +160,10 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     return this.entries.find(chainId);
   }
 
+  isGuarded(chainId: string): boolean {
+    return this.plansInUse().some(({ guarded = [] }) => guarded.some(({ chain_id }) => chain_id === chainId));
+  }
+
   serversInUse(): ReadonlySet<string> {
     const desired = [this.desired.nodes, ...this.plansInUse().map(({ nodes }) => nodes)];
     return new Set(desired.flatMap((nodes) => Object.keys(nodes).filter((name) => !isEmptyNode(nodes[name]!))));

@@ -89,12 +89,12 @@ export class Replanner {
 }
 
 /**
- * The request without chains to remove that do not run any more, and drivers that switches have already; null: nothing else was
- * asked for.
+ * The request without chains to remove that do not run any more and whose packets are not dropped either, and drivers that
+ * switches have already; null: nothing else was asked for.
  */
 function stillToDo(request: RequestedChange, base: Plan | null, { switches }: Infrastructure): RequestedChange | null {
-  const running = new Set(base?.chains.map(({ chain_id }) => chain_id));
-  const remove = request.remove.filter((id) => running.has(id));
+  const known = new Set([...(base?.chains ?? []), ...(base?.guarded ?? [])].map(({ chain_id }) => chain_id));
+  const remove = request.remove.filter((id) => known.has(id));
   const asked = request.switch_drivers ?? [];
   const switch_drivers = asked.filter(
     (choice) => !switches.some(({ id, driver }) => id === choice.switch && driver === choice.driver),

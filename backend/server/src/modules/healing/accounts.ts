@@ -95,6 +95,8 @@ export class Accounts {
 
   private async forgetDeleted(): Promise<void> {
     for (const { chain_id } of this.records.notKept()) {
+      // Its packets are dropped: to forget it would leave no way to end that.
+      if (this.view.isGuarded(chain_id)) continue;
       const chain = await this.chains.get(chain_id).catch(gone);
       if (chain === null) await this.records.commit((draft) => draft.changeChain(chain_id, () => undefined));
     }

@@ -99,6 +99,7 @@ export function chainsLeftOut(
         version,
         since_ms: nowMs,
         operation_id: null,
+        given_up_by: null,
         ...(execution ? { execution } : {}),
         ...(schedule ? { schedule } : {}),
         ...(offload ? { offload } : {}),

@@ -51,8 +51,17 @@ export class Redeployment {
     this.retries.clear('');
   }
 
-  /** Operations that are over are forgotten. Once plans are accounted for, a chain that is still not kept was left out again. */
+  /**
+   * Operations that are over are forgotten, and chains whose packets they have let through. Once plans are accounted for, a
+   * chain that is still not kept was left out again.
+   */
   async settle(nowMs: number, isAccounted: boolean): Promise<void> {
+    await this.askAgain();
+    for (const { chain_id, operation_id, given_up_by } of this.records.notKept()) {
+      if (operation_id === null || given_up_by === null) continue;
+      const operation = this.deployer.operation(operation_id);
+      if (operation && isDone(operation)) await this.forgetGivenUp(chain_id, given_up_by);
+    }
     for (const id of new Set(this.records.notKept().flatMap(({ operation_id }) => operation_id ?? []))) {
       const operation = this.deployer.operation(id);
       if (!operation || !isOver(operation) || (isDone(operation) && !isAccounted)) continue;
@@ -113,7 +122,9 @@ export class Redeployment {
   }
 
   private waiting(): ChainNotKept[] {
-    return inOrder(this.records.notKept().filter(({ chain_id }) => !this.keepers.of(chain_id)));
+    return inOrder(
+      this.records.notKept().filter(({ chain_id, given_up_by }) => given_up_by === null && !this.keepers.of(chain_id)),
+    );
   }
 
   /** Null: accepted. Otherwise why not. */
@@ -130,7 +141,9 @@ export class Redeployment {
   private forget(operation: string): Promise<void> {
     return this.records.commit((draft) => {
       for (const { chain_id } of this.records.notKept())
-        draft.changeChain(chain_id, (now) => (now?.operation_id === operation ? { ...now, operation_id: null } : now));
+        draft.changeChain(chain_id, (now) =>
+          now?.operation_id === operation ? { ...now, operation_id: null, given_up_by: null } : now,
+        );
     });
   }
 
@@ -143,10 +156,13 @@ export class Redeployment {
       const chain = this.find(id);
       if (this.keepers.of(id)) throw conflict('Its service pool deploys it again itself, as soon as there is room.');
       const known = chain.operation_id === null ? undefined : this.deployer.operation(chain.operation_id);
-      if (known && !isOver(known)) return known;
+      if (known && !isOver(known)) {
+        if (chain.given_up_by !== null) throw conflict(`It is being given up by ${known.id}.`);
+        return known;
+      }
       const operation = newId('op');
       await this.records.commit((draft) => {
-        draft.changeChain(id, (now) => now && { ...now, operation_id: operation });
+        draft.changeChain(id, (now) => now && { ...now, operation_id: operation, given_up_by: null });
       });
       const { chains } = requestFor([chain]);
       return this.deployer.change({ chains }, { id: operation, kind: 'deploy', by }).catch(async (error: unknown) => {
@@ -156,20 +172,56 @@ export class Redeployment {
     });
   }
 
-  /** Throws 404, and 409 where its packets cannot be let through, or it is being deployed. */
+  /**
+   * It is listed until its packets are no longer dropped. Throws 404, and 409 where they cannot be let through, or an operation
+   * under way is about it.
+   */
   giveUp(id: string, by: string): Promise<void> {
     return this.records.alone(async () => {
-      const { operation_id } = this.find(id);
+      const { operation_id, given_up_by } = this.find(id);
       const known = operation_id === null ? undefined : this.deployer.operation(operation_id);
-      if (known && !isOver(known)) throw conflict(`It is being deployed by ${known.id}.`);
+      if (known && !isOver(known))
+        throw conflict(`It is being ${given_up_by === null ? 'deployed' : 'given up'} by ${known.id}.`);
+      const isDropped = this.view.comingPlan?.guarded?.some(({ chain_id }) => chain_id === id) ?? false;
+      if (!isDropped && this.view.isGuarded(id))
+        throw conflict('An operation under way is about it, and may not come about: wait for it, or cancel it.');
       // First: where this is refused, its packets are still dropped.
       await this.keepers.of(id)?.giveUp(id, by);
-      if (this.view.comingPlan?.guarded?.some(({ chain_id }) => chain_id === id))
-        await this.deployer.change({ remove: [id] }, { id: newId('op'), kind: 'undeploy', by });
+      if (!isDropped) return this.forgetGivenUp(id, by);
+      const operation = newId('op');
       await this.records.commit((draft) => {
-        draft.changeChain(id, () => undefined);
-        draft.tell({ type: 'healing.given-up', subject: id, message: 'It is not deployed again', actor: by, data: {} });
+        draft.changeChain(id, (now) => now && { ...now, operation_id: operation, given_up_by: by });
       });
+      await this.letThrough(id, operation, by);
+    });
+  }
+
+  /** Asks for what was given up before a kill. */
+  private async askAgain(): Promise<void> {
+    const isUnasked = ({ given_up_by, operation_id }: ChainNotKept) =>
+      given_up_by !== null && operation_id !== null && !this.deployer.operation(operation_id);
+    if (!this.records.notKept().some(isUnasked)) return;
+    await this.records.alone(async () => {
+      for (const { chain_id, operation_id, given_up_by } of this.records.notKept().filter(isUnasked))
+        await this.letThrough(chain_id, operation_id!, given_up_by!).catch(refused);
+    });
+  }
+
+  /** Where that is refused, it is not given up. */
+  private async letThrough(id: string, operation: string, by: string): Promise<void> {
+    try {
+      await this.deployer.change({ remove: [id] }, { id: operation, kind: 'undeploy', by });
+    } catch (error) {
+      if (error instanceof ProblemError && error.status < 500) await this.forget(operation);
+      throw error;
+    }
+  }
+
+  private forgetGivenUp(id: string, by: string): Promise<void> {
+    return this.records.commit((draft) => {
+      if (!this.records.notKept().some(({ chain_id }) => chain_id === id)) return;
+      draft.changeChain(id, () => undefined);
+      draft.tell({ type: 'healing.given-up', subject: id, message: 'It is not deployed again', actor: by, data: {} });
     });
   }
 
@@ -187,7 +239,7 @@ export function inOrder(chains: readonly ChainNotKept[]): ChainNotKept[] {
 
 function requestFor(chains: readonly ChainNotKept[]): PlanChange {
   const asked = chains.map(
-    ({ priority: _p, because: _b, constraint: _c, since_ms: _s, operation_id: _o, ...chain }) => chain,
+    ({ priority: _p, because: _b, constraint: _c, since_ms: _s, operation_id: _o, given_up_by: _g, ...chain }) => chain,
   );
   return { chains: asked, when_short: 'leave-out' };
 }

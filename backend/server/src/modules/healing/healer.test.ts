@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { type HealingStory, HealingWorld, healingServer, placesOf } from '../../testing/healing-bench.js';
+
+const STORY: HealingStory = {
+  places: { high: 'server-1' },
+  origins: { 'server-1': 'twin', 'server-2': 'twin' },
+  isWell: (server, second) => server !== 'server-1' || second < 3 || second >= 30,
+};
+const SHUT: HealingStory = { ...STORY, places: { high: 'server-1', low: 'server-2' }, closed: ['low'] };
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date'] }));
+afterEach(() => void vi.useRealTimers());
+
+async function healing(story: HealingStory) {
+  const world = new HealingWorld(story);
+  return { world, ...(await healingServer(world, world.store.open())) };
+}
+
+it('a chain that was given up is listed until its packets pass: also while that is cancelled', async () => {
+  const { world, records, redeployment, goOn } = await healing({ ...SHUT, isWell: (id) => id !== 'server-1' });
+  await goOn(20);
+  const listed = () => records.notKept().map(({ chain_id, given_up_by }) => [chain_id, given_up_by]);
+  expect(listed()).toEqual([['low', null]]);
+  await redeployment.giveUp('low', 'ann');
+  expect(listed()).toEqual([['low', 'ann']]);
+  await expect(redeployment.deploy('low', 'bob')).rejects.toThrow('being given up');
+  await expect(redeployment.giveUp('low', 'bob')).rejects.toThrow('being given up');
+  world.operations.takeBack(world.operations.accepted.at(-1)!.id, 'Cancelled by ann', 'ann');
+  await goOn(22);
+  expect([listed(), world.inForce.guarded]).toEqual([[['low', null]], [{ chain_id: 'low' }]]);
+  expect(world.store.counts['healing.given-up']).toBeUndefined();
+  await redeployment.giveUp('low', 'ann');
+  await goOn(24);
+  expect([listed(), world.inForce.guarded, world.store.counts['healing.given-up']]).toEqual([[], [], 1]);
+});
+
+it('a chain that an operation under way may deploy is not given up: its packets are dropped again if that is cancelled', async () => {
+  const { world, records, redeployment, goOn } = await healing({ ...SHUT, isWell: (id) => id !== 'server-1' });
+  await goOn(20);
+  world.coming = { ...world.inForce, id: 'plan-x', guarded: [] };
+  await expect(redeployment.giveUp('low', 'ann')).rejects.toThrow('An operation under way is about it');
+  expect(records.notKept()).toHaveLength(1);
+});
+
+it('who changes the policy is told with what it is from then on', async () => {
+  const { world, setPolicy } = await healing(STORY);
+  await setPolicy({ enabled: false, grace_s: 3 });
+  expect(world.store.told).toMatchObject([
+    { type: 'healing.policy', subject: 'healing', actor: 'ann', data: { enabled: false, grace_s: 3 } },
+  ]);
+});

@@ -173,7 +173,9 @@ export const SloStatus = z.strictObject({
   cause: z
     .string()
     .optional()
-    .describe('between classes: why the objective is in this state, or is not measured, where its figures do not say'),
+    .describe(
+      'why the objective is in this state, or is not measured, where its figures do not say: between classes, and of a chain that was left out',
+    ),
   window_s: z.number(),
   packets: z.int().min(0).describe('packets that the figure is based on'),
   origin: Origin,

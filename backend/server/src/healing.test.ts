@@ -20,14 +20,19 @@ async function start(policy: Record<string, unknown> = {}, infrastructure = RACK
   await server.api.call('putHealingPolicy', { body });
 }
 
-async function create(name: string, priority: number, more: Partial<ChainDefinition['traffic_class']> = {}) {
+async function create(
+  name: string,
+  priority: number,
+  more: Partial<ChainDefinition['traffic_class']> = {},
+  slos: ChainDefinition['slos'] = [],
+) {
   const port = 1000 + name.charCodeAt(0);
   const { traffic_class, ...base } = monitorChain(name);
   const match = [...traffic_class.match, { attribute: 'port.dst', value: port }];
   const body = ChainDefinition.parse({
     ...base,
     priority,
-    slos: [],
+    slos,
     traffic_class: { ...traffic_class, ...more, match, rate_bps: RATE_BPS },
   });
   const chain = await server.api.call('createChain', { body });
@@ -87,7 +92,7 @@ describe('a server that is lost', () => {
   it('costs the least important chain its place where there is too little room, until it is back', async () => {
     await start();
     const ids = {
-      low: await create('l', 10),
+      low: await create('l', 10, {}, [{ id: 'up', kind: 'availability', min_share: 0.5 }]),
       mid: await create('m', 50),
       high: await create('h', 90, { fail_closed: true }),
     };
@@ -104,6 +109,9 @@ describe('a server that is lost', () => {
     expect((await server.api.call('listChainsNotKept')).items).toMatchObject([
       { chain_id: ids.low, priority: 10, version: 1 },
     ]);
+    const objectives = async () => (await server.api.call('listSlos', { query: { chain_id: ids.low } })).items;
+    await until('its objective is missed', async () => (await objectives()).some(({ state }) => state === 'violated'));
+    expect(await objectives()).toMatchObject([{ slo_id: 'up', cause: expect.stringContaining('want of room') }]);
     await server.agents.get(lost)!.connect();
     await until('all run again', async () => (await running()).length === 3);
     await until('it is accounted', async () => (await server.api.call('listChainsNotKept')).total === 0);

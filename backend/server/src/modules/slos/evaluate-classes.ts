@@ -1,4 +1,4 @@
-import type { Plan, SloStatus } from '@orrery/contract';
+import type { ClassSlo, Plan, SloStatus } from '@orrery/contract';
 import { type ClassMeter, pairsOf } from './class-meter.js';
 import type { ClassObjective } from './class-tasks.js';
 import type { ClassWay, Count, Point } from './class-ways.js';
@@ -47,9 +47,8 @@ export function evaluateClassSlo(objective: ClassObjective, context: ClassContex
   return {
     chain_id: context.chainId,
     slo_id: slo.id,
-    kind: KINDS[slo.kind],
+    ...aimOfClass(slo),
     state,
-    target: slo.kind === 'priority' ? MOST_SERVED_BEFORE : slo.ratio,
     measured,
     predicted: slo.kind === 'priority' ? null : predicted,
     band: null,
@@ -57,7 +56,6 @@ export function evaluateClassSlo(objective: ClassObjective, context: ClassContex
     budget: null,
     offered: null,
     carried: null,
-    unit: slo.kind === 'priority' ? 'share' : 'ratio',
     ...(found.cause && TELL_WHY.has(state) && !context.blackout
       ? { cause: state === 'violated' && !objective.isPlanned ? `${found.cause}; ${IN_TURN}` : found.cause }
       : {}),
@@ -72,7 +70,10 @@ const TELL_WHY: ReadonlySet<SloStatus['state']> = new Set(['met', 'violated', 'n
 const IN_TURN = 'no planned schedule keeps it: cores serve the chain in turn';
 const NOT_TOLD_APART = 'no counter tells the packets of the two classes apart';
 
-const KINDS = { 'cpu-time': 'cpu-ratio', throughput: 'packet-ratio', priority: 'priority' } as const;
+export function aimOfClass(slo: ClassSlo): Pick<SloStatus, 'kind' | 'target' | 'unit'> {
+  if (slo.kind === 'priority') return { kind: 'priority', target: MOST_SERVED_BEFORE, unit: 'share' };
+  return { kind: slo.kind === 'cpu-time' ? 'cpu-ratio' : 'packet-ratio', target: slo.ratio, unit: 'ratio' };
+}
 
 interface Found {
   readonly measured: number | null;

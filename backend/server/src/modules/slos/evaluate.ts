@@ -83,7 +83,7 @@ export function windowOf({ kind }: Pick<Slo, 'kind'>): number {
 
 const isShareOfOffered = ({ kind }: Slo) => kind === 'loss' || kind === 'availability';
 
-function aimOf(slo: Slo): { readonly target: number; readonly unit: SloStatus['unit'] } {
+export function aimOf(slo: Slo): { readonly target: number; readonly unit: SloStatus['unit'] } {
   if (slo.kind === 'latency') return { target: slo.max_us, unit: 'us' };
   if (slo.kind === 'throughput') return { target: slo.min_bps, unit: 'bps' };
   return { target: slo.kind === 'loss' ? slo.max_share : slo.min_share, unit: 'share' };

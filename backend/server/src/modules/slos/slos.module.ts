@@ -9,6 +9,7 @@ import { SloAlerts } from './alerts/slo-alerts.js';
 import { byWallClock, historyOf } from './ledger/history-view.js';
 import { LedgerKeeper } from './ledger/ledger-keeper.js';
 import { SloLedgers } from './ledger/slo-ledgers.js';
+import { LeftOutObjectives } from './left-out.js';
 import { RunningPredictions } from './running-predictions.js';
 import { SloMetrics } from './slo-metrics.js';
 import { idOf, SlosService } from './slos.service.js';
@@ -72,6 +73,7 @@ class SlosController {
     SloLedgers,
     SloAlerts,
     LedgerKeeper,
+    LeftOutObjectives,
     SlosService,
     SloMetrics,
     { provide: SLO_BOARD, useExisting: SlosService },

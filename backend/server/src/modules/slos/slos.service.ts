@@ -16,6 +16,7 @@ import { type ClassObjective, classObjectives } from './class-tasks.js';
 import { evaluateSlo, WINDOW_S, windowOf } from './evaluate.js';
 import { evaluateClassSlo } from './evaluate-classes.js';
 import { SloLedgers } from './ledger/slo-ledgers.js';
+import { LeftOutObjectives } from './left-out.js';
 import { RunningPredictions } from './running-predictions.js';
 
 const DEADLINE_MS = 10_000;
@@ -44,6 +45,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(SloLedgers) private readonly ledgers: SloLedgers,
     @Inject(SloAlerts) private readonly alerts: SloAlerts,
+    @Inject(LeftOutObjectives) private readonly leftOut: LeftOutObjectives,
   ) {
     const { sloPeriodMs, sloWarmUpMs } = config.timing;
     this.warmUpMs = sloWarmUpMs;
@@ -56,7 +58,10 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
       backoff: { firstMs: sloPeriodMs, mostMs: 10_000 },
       deadlineMs: DEADLINE_MS,
       onPause: () => this.expire(),
-      run: async (run) => this.evaluate(run, Date.now()),
+      run: async (run) => {
+        await run.step(this.leftOut.follow(this.view.plan));
+        return this.evaluate(run, Date.now());
+      },
     });
   }
 
@@ -90,9 +95,12 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   private evaluate(run: LoopRun, nowMs: number): undefined {
     if (this.loop.status().paused) return;
     const before = new Map(this.statuses.map((status) => [idOf(status), status]));
-    const definitions = new Map(this.view.plan?.chains.map(({ chain_id, definition }) => [chain_id, definition]));
+    const { plan } = this.view;
+    const definitions = new Map(plan?.chains.map(({ chain_id, definition }) => [chain_id, definition]));
+    const definitionOf = (id: string) => definitions.get(id) ?? this.leftOut.definitionOf(id);
     const monotonicMs = performance.now();
-    this.statuses = this.ledgers.countSeconds(this.current(nowMs), (id) => definitions.get(id), nowMs, monotonicMs);
+    const current = [...this.current(nowMs), ...this.leftOut.statuses(plan, nowMs)];
+    this.statuses = this.ledgers.countSeconds(current, definitionOf, nowMs, monotonicMs);
     this.alerts.judge(this.ledgers, run.decide, nowMs, monotonicMs);
     for (const status of this.statuses) this.tellChange(before.get(idOf(status)), status, run);
     if (this.statuses.length > 0 || before.size > 0) this.tell();

@@ -16,6 +16,25 @@ async function healing(story: HealingStory) {
   return { world, ...(await healingServer(world, world.store.open())) };
 }
 
+it.each([
+  { enabled: false, builtRevision: null },
+  { enabled: true, builtRevision: null },
+])(
+  'a live server is judged while the twin, which has another one, is $enabled and has built $builtRevision',
+  async (twin) => {
+    const { world, records, goOn } = await healing({
+      places: { high: 'live-1' },
+      origins: { 'live-1': 'live', 'live-2': 'live', 'server-1': 'twin' },
+      isWell: (server, second) => server === 'live-2' || (server === 'live-1' && second < 3),
+      twin,
+    });
+    await goOn(20);
+    expect(placesOf(world.inForce)).toEqual({ high: 'live-2' });
+    expect(world.store.counts).toEqual({ 'healing.lost': 1, 'healing.moved': 1 });
+    expect(records.out()).toMatchObject([{ id: 'live-1' }]);
+  },
+);
+
 it('a chain that was given up is listed until its packets pass: also while that is cancelled', async () => {
   const { world, records, redeployment, goOn } = await healing({ ...SHUT, isWell: (id) => id !== 'server-1' });
   await goOn(20);

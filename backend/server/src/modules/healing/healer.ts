@@ -93,12 +93,13 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     return dueMs.length > 0 ? { again: Math.max(1, Math.min(...dueMs)) } : undefined;
   }
 
-  /** Not while the twin builds, and not while no server at all is well. */
+  /** Not while no server at all is well; servers of the twin are left out while it is off, builds or has failed to. */
   private isJudging(nowMs: number): boolean {
-    const { revision, infrastructure } = this.infrastructure.current;
-    const emulated = infrastructure.servers.some(({ origin }) => origin === 'twin');
-    if (emulated && (!this.twin.enabled || this.twin.builtRevision !== revision)) return false;
-    return this.wellbeing.follow(infrastructure, this.fleet, nowMs);
+    return this.wellbeing.follow({ servers: this.servers.filter((it) => this.isThere(it)) }, this.fleet, nowMs);
+  }
+
+  private isThere({ origin }: Pick<OutOfService, 'origin'>): boolean {
+    return origin !== 'twin' || (this.twin.enabled && this.twin.builtRevision === this.infrastructure.current.revision);
   }
 
   /** Parts that were removed from the infrastructure. */
@@ -224,7 +225,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
   private async act(run: LoopRun, nowMs: number): Promise<number[]> {
     const { infrastructure } = this.infrastructure.current;
     const plan = this.view.comingPlan;
-    const out = this.records.out();
+    const out = this.records.out().filter((part) => this.isThere(part));
     const left = out.filter((part) => (part.lost ?? part.maintenance) !== null && uses(plan, infrastructure, part));
     const lost = left.filter((part) => part.lost !== null);
     const drained = left.filter((part) => part.lost === null && !this.isAsked(part));

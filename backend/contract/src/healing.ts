@@ -20,7 +20,14 @@ export const HealingPolicyRequest = z.strictObject({
     .enum(['never', 'ask', 'auto', 'by-origin'])
     .default('by-origin')
     .describe('whether what left a part goes back to it; `by-origin`: auto for parts of the twin, ask for real ones'),
-  max_changes: z.int().min(1).max(100).default(6).describe('changes that the loop makes within 10 minutes, at most'),
+  max_changes: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(6)
+    .describe(
+      'changes of the loop within 10 minutes after which nothing returns or is deployed again; what is lost is healed all the same',
+    ),
 });
 export type HealingPolicyRequest = z.infer<typeof HealingPolicyRequest>;
 export const HealingPolicy = HealingPolicyRequest.extend({ revision: z.int().min(0) });

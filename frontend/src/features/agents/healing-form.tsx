@@ -19,7 +19,11 @@ const FIELDS = wordedFields(HealingPolicyRequest, {
     description: 'It must be well for so long before it is used again; doubles each time it is lost again.',
   },
   return: { title: 'What left a server goes back', description: '' },
-  max_changes: { title: 'Changes in 10 minutes, at most', description: 'Drains do not count.' },
+  max_changes: {
+    title: 'Changes in 10 minutes, at most',
+    description:
+      'Beyond them nothing returns or is deployed again; what is lost is healed all the same. Drains do not count.',
+  },
 });
 const fieldsOf = () => FIELDS;
 

@@ -35,6 +35,27 @@ it.each([
   },
 );
 
+it('a loss is healed beyond the limit of changes, which holds the return back', async () => {
+  const away = [
+    [3, 30],
+    [60, 90],
+  ];
+  const isWell = (server: string, second: number) =>
+    server !== 'server-1' || away.every(([from, to]) => second < from! || second >= to!);
+  const { world, records, goOn, setPolicy } = await healing({ ...STORY, isWell });
+  await setPolicy({ max_changes: 2 });
+  await goOn(55);
+  expect(placesOf(world.inForce)).toEqual({ high: 'server-1' });
+  await goOn(80);
+  expect(placesOf(world.inForce)).toEqual({ high: 'server-2' });
+  await goOn(200);
+  expect(placesOf(world.inForce)).toEqual({ high: 'server-2' });
+  expect(records.out()).toMatchObject([{ id: 'server-1', lost: null }]);
+  expect(world.decisions.filter(({ what }) => what === 'Hold back')).toMatchObject([{ subject: 'server-1' }]);
+  await goOn(700);
+  expect([placesOf(world.inForce), records.out()]).toEqual([{ high: 'server-1' }, []]);
+});
+
 it('a chain that was given up is listed until its packets pass: also while that is cancelled', async () => {
   const { world, records, redeployment, goOn } = await healing({ ...SHUT, isWell: (id) => id !== 'server-1' });
   await goOn(20);

@@ -323,10 +323,10 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /** How long the limit of changes holds this one back, in ms; 0: it does not. */
-  private heldBack({ key, counts, parts }: Job, decide: LoopRun['decide'], nowMs: number): number {
+  private heldBack({ key, waits, parts }: Job, decide: LoopRun['decide'], nowMs: number): number {
+    if (!waits) return 0;
     const { max_changes } = this.records.policy;
-    const waitMs = counts ? this.limit.waitMs(max_changes, nowMs) : 0;
-    if (!counts) return 0;
+    const waitMs = this.limit.waitMs(max_changes, nowMs);
     if (waitMs === 0) this.told.delete(LIMIT);
     else if (!this.told.has(LIMIT)) {
       const why = `${max_changes} changes within 10 minutes are the limit`;
@@ -346,6 +346,8 @@ interface Job {
   readonly request: PlanChange;
   /** Against the limit of changes: what the loop does by itself. */
   readonly counts: boolean;
+  /** The limit holds it back: nothing is down for want of it. */
+  readonly waits: boolean;
 }
 
 const LIMIT = 'limit';
@@ -354,10 +356,11 @@ const HEAL = {
   what: 'Run elsewhere what was lost',
   request: { when_short: 'leave-out' },
   counts: true,
+  waits: false,
 } as const;
-const DRAIN = { what: 'Drain for maintenance', counts: false } as const;
-const RETURN = { what: 'Return what left it', counts: true } as const;
-const AGAIN = { key: 'not kept', what: 'Deploy again', request: {}, counts: true } as const;
+const DRAIN = { what: 'Drain for maintenance', counts: false, waits: false } as const;
+const RETURN = { what: 'Return what left it', counts: true, waits: true } as const;
+const AGAIN = { key: 'not kept', what: 'Deploy again', request: {}, counts: true, waits: true } as const;
 
 function isBack({ lost, maintenance }: OutOfService): boolean {
   return lost === null && maintenance === null;

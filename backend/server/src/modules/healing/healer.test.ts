@@ -56,6 +56,32 @@ it('a loss is healed beyond the limit of changes, which holds the return back', 
   expect([placesOf(world.inForce), records.out()]).toEqual([{ high: 'server-1' }, []]);
 });
 
+it('a return that is cancelled stays open with the reason, ends no maintenance, and is tried again', async () => {
+  const { world, records, goOn } = await healing(STORY);
+  const { operations } = world;
+  await goOn(100, () => {
+    const last = operations.accepted.at(-1)!;
+    if (operations.accepted.length === 2 && !records.out()[0]?.return_refused)
+      operations.takeBack(last.id, 'Cancelled by ann', 'ann');
+  });
+  expect(operations.accepted).toHaveLength(3);
+  expect([placesOf(world.inForce), records.out()]).toEqual([{ high: 'server-1' }, []]);
+  expect(Object.keys(world.store.counts)).not.toContain('maintenance.ended');
+
+  const second = await healing(STORY);
+  await second.goOn(100, () => {
+    const { accepted } = second.world.operations;
+    if (accepted.length > 1) second.world.operations.takeBack(accepted.at(-1)!.id, 'Cancelled by ann', 'ann');
+  });
+  expect(second.records.out()).toMatchObject([
+    {
+      id: 'server-1',
+      ...{ lost: null, maintenance: null, return_refused: 'Cancelled by ann' },
+      left: [{ chain_id: 'high', node_id: 'fw', instance: 'high.fw.0' }],
+    },
+  ]);
+});
+
 it('a chain that was given up is listed until its packets pass: also while that is cancelled', async () => {
   const { world, records, redeployment, goOn } = await healing({ ...SHUT, isWell: (id) => id !== 'server-1' });
   await goOn(20);

@@ -117,16 +117,18 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const part of this.records.out()) {
       const operation = part.operation_id === null ? undefined : this.deployer.operation(part.operation_id);
       if (!operation || !isOver(operation)) continue;
-      const { id, state, cancelled_by } = operation;
-      const isCancelled = cancelled_by !== null && part.lost === null;
+      const { id, state, cancelled_by, error } = operation;
+      // A return that is cancelled leaves the part as it is: back, and without what left it.
+      const isCancelled = cancelled_by !== null && part.maintenance !== null && part.lost === null;
       if (isDone(operation)) this.retries.clear(keyOf(part));
       else if (!failed.has(keyOf(part))) this.retries.later(keyOf(part), nowMs);
       if (!isDone(operation)) failed.add(keyOf(part));
+      const why = `operation ${id} is ${state}`;
       await this.records.commit((draft) => {
         draft.change(part.id, (now) => {
           if (now?.operation_id !== id) return now;
           if (isCancelled || (isDone(operation) && isBack(now))) return undefined;
-          return { ...now, operation_id: null };
+          return { ...now, operation_id: null, ...(isBack(now) ? { return_refused: error?.detail ?? why } : {}) };
         });
         const { kind } = part;
         if (isCancelled)
@@ -144,7 +146,6 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
           : `What ${part.id} ran and has room runs elsewhere`;
         draft.tell({ type: isBack(part) ? 'healing.returned' : 'healing.moved', subject: part.id, message, data });
       });
-      const why = `operation ${id} is ${state}`;
       decide({ subject: part.id, what: 'Take note of the change', why, inputs: { state }, told: true });
     }
   }

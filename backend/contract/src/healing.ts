@@ -42,6 +42,9 @@ export const LeftInstance = z.strictObject({
 });
 export type LeftInstance = z.infer<typeof LeftInstance>;
 
+/** Instances that a part gets back, as many as one plan moves. */
+export const MOST_LEFT = 256;
+
 /** A server or board that plans do not use, or that is back and not yet what it was. */
 export const OutOfService = z.strictObject({
   id: Name,
@@ -61,7 +64,7 @@ export const OutOfService = z.strictObject({
     .nullable()
     .describe('null: it is not lost; with `maintenance` null too, it is back and what left it may return'),
   operation_id: Id.nullable().describe('the latest change of what runs because of it; null: none was needed'),
-  left: z.array(LeftInstance),
+  left: z.array(LeftInstance).max(MOST_LEFT).describe('what may return, each once; of more, the latest ones'),
   return_refused: z
     .string()
     .nullable()

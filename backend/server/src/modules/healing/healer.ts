@@ -14,7 +14,7 @@ import { isOver } from '../../ports/operation-log.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { Accounts, isDone } from './accounts.js';
 import { ChangeLimit } from './change-limit.js';
-import { instancesOn, leftBy, returnTo, toDrain, uses } from './moves.js';
+import { instancesOn, leftSoFar, returnTo, toDrain, uses } from './moves.js';
 import { HealingRecords } from './records.js';
 import { Redeployment } from './redeployment.js';
 import { Retries } from './retries.js';
@@ -181,7 +181,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
           maintenance: now?.maintenance ?? null,
           lost,
           operation_id: null,
-          left: [...(now?.left ?? []), ...leftBy(instances.filter((instance) => !this.lenders.isLent(instance)))],
+          left: leftSoFar(now?.left ?? [], instances, (instance) => this.lenders.isLent(instance)),
           return_refused: null,
         }));
         draft.tell({

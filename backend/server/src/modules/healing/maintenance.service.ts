@@ -16,7 +16,7 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { LENDERS, type Lenders } from '../../ports/lenders.js';
 import { isOver } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
-import { instancesOn, leftBy, movesOf, returnTo, toDrain, uses, warningsOf } from './moves.js';
+import { instancesOn, leftSoFar, movesOf, returnTo, toDrain, uses, warningsOf } from './moves.js';
 import { HealingRecords } from './records.js';
 
 const NOTHING: Omit<MaintenanceChange, 'part'> = { operation_id: null, moves: [], not_kept: [], warnings: [] };
@@ -55,7 +55,7 @@ export class MaintenanceService {
     if (dry_run) return { ...seen, part: null };
     const operation_id = plan ? newId('op') : null;
     const maintenance = { reason, by, since_ms: Date.now(), force };
-    const left = leftBy(instancesOn(base, infrastructure, part).filter((it) => !this.lenders.isLent(it)));
+    const running = instancesOn(base, infrastructure, part);
     const before = this.records.find(id);
     await this.records.commit((draft) => {
       draft.change(id, (now) => ({
@@ -63,7 +63,7 @@ export class MaintenanceService {
         maintenance,
         lost: now?.lost ?? null,
         operation_id,
-        left: [...(now?.left ?? []), ...left],
+        left: leftSoFar(now?.left ?? [], running, (instance) => this.lenders.isLent(instance)),
         return_refused: null,
       }));
       draft.tell({

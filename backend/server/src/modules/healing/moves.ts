@@ -4,6 +4,7 @@ import {
   type Instance,
   type LeftInstance,
   type MaintenanceChange,
+  MOST_LEFT,
   nfInstances,
   type OutOfService,
   type Plan,
@@ -32,7 +33,23 @@ export function uses(plan: Plan | null, infrastructure: Infrastructure, part: Pa
   );
 }
 
-export function leftBy(instances: readonly Instance[]): LeftInstance[] {
+/**
+ * What has left a part so far, with what runs there and leaves it now, but for what is lent; each once, as it stood there last.
+ * The latest ones, as many as one plan can bring back.
+ */
+export function leftSoFar(
+  before: readonly LeftInstance[],
+  running: readonly Instance[],
+  isLent: (instance: Instance) => boolean,
+): LeftInstance[] {
+  const here = new Set(leftBy(running).map(nameOf));
+  const gone = before.filter((left) => !here.has(nameOf(left)));
+  return [...gone, ...leftBy(running.filter((instance) => !isLent(instance)))].slice(-MOST_LEFT);
+}
+
+const nameOf = ({ chain_id, node_id, instance }: LeftInstance) => `${chain_id} ${node_id} ${instance}`;
+
+function leftBy(instances: readonly Instance[]): LeftInstance[] {
   return instances.map(({ id, chain_id, node_id, board }) => ({
     chain_id,
     node_id,

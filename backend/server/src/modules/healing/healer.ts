@@ -347,7 +347,7 @@ interface Job {
   readonly request: PlanChange;
   /** Against the limit of changes: what the loop does by itself. */
   readonly counts: boolean;
-  /** The limit holds it back: nothing is down for want of it. */
+  /** Whether the limit holds it back. */
   readonly waits: boolean;
 }
 

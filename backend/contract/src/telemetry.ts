@@ -173,9 +173,7 @@ export const SloStatus = z.strictObject({
   cause: z
     .string()
     .optional()
-    .describe(
-      'why the objective is in this state, or is not measured, where its figures do not say: between classes, and of a chain that was left out',
-    ),
+    .describe('why the objective is in this state, or is not measured, where its figures do not say'),
   window_s: z.number(),
   packets: z.int().min(0).describe('packets that the figure is based on'),
   origin: Origin,

@@ -5,6 +5,7 @@ import type { ExitWindow } from '../../ports/telemetry.js';
 import { ClassMeter } from './class-meter.js';
 import { classObjectives } from './class-tasks.js';
 import { evaluateClassSlo } from './evaluate-classes.js';
+import type { WarmUp } from './warm-ups.js';
 
 const REPORT_MS = 200;
 const CYCLES: ClassSlo = { id: 'o', kind: 'cpu-time', a: 'e1', b: 'e2', ratio: 3 };
@@ -93,7 +94,7 @@ interface Given {
   readonly ghz?: Readonly<Record<string, number>>;
   readonly stale?: boolean;
   readonly blackout?: boolean;
-  readonly steady_s?: number;
+  readonly warmUp?: WarmUp;
 }
 
 /** The status after reports of some seconds. */
@@ -106,7 +107,7 @@ function judged(slos: readonly ClassSlo[], reports: readonly Report[], given: Gi
     ghz = {},
     stale = false,
     blackout = false,
-    steady_s = 60,
+    warmUp = 'over',
   } = given;
   const objectives = classObjectives(planOf(slos, queues, coreOfC, third, shared), 'c');
   const meter = new ClassMeter();
@@ -119,8 +120,8 @@ function judged(slos: readonly ClassSlo[], reports: readonly Report[], given: Gi
     meter,
     monotonicMs: reports.length * REPORT_MS,
     nowMs: 0,
-    window: { steady_s, origin: 'twin' } as ExitWindow,
-    warmUpMs: 10_000,
+    window: { origin: 'twin' } as ExitWindow,
+    warmUp,
     origin: 'twin',
     stale,
     blackout,
@@ -263,7 +264,8 @@ describe('a priority', () => {
 it('has the states of other objectives', () => {
   const fine = lasting({ queues: { in: busy(0, 400), e1: busy(0.75, 100), e2: busy(0.25, 100) } });
   expect(judged([CYCLES], fine)).toMatchObject({ state: 'met' });
-  expect(judged([CYCLES], fine, { steady_s: 9 })).toMatchObject({ state: 'warming-up' });
+  expect(judged([CYCLES], fine, { warmUp: 'on' })).toMatchObject({ state: 'warming-up' });
+  expect(judged([CYCLES], fine, { warmUp: 'spent' })).toMatchObject({ state: 'met' });
   expect(judged([CYCLES], fine, { stale: true })).toMatchObject({ state: 'stale' });
   expect(judged([CYCLES], fine, { blackout: true })).toMatchObject({ state: 'violated', measured: null });
   expect(judged([CYCLES], fine.slice(0, 5))).toMatchObject({ state: 'no-data', measured: null });
@@ -338,8 +340,8 @@ describe('a chain that is served in turn', () => {
       meter,
       monotonicMs: 60 * REPORT_MS,
       nowMs: 0,
-      window: { steady_s: 60, origin: 'twin' } as ExitWindow,
-      warmUpMs: 10_000,
+      window: { origin: 'twin' } as ExitWindow,
+      warmUp: 'over',
       origin: 'twin',
       stale: false,
       blackout: false,

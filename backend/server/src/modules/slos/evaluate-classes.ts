@@ -3,6 +3,7 @@ import { type ClassMeter, pairsOf } from './class-meter.js';
 import type { ClassObjective } from './class-tasks.js';
 import type { ClassWay, Count, Point } from './class-ways.js';
 import { type SloContext, signedError, WINDOW_S } from './evaluate.js';
+import { WHY_SPENT } from './warm-ups.js';
 
 /** A measured ratio is met within this share of its target: caches and batches are not in the plan. */
 export const RATIO_TOLERANCE = 0.1;
@@ -56,14 +57,25 @@ export function evaluateClassSlo(objective: ClassObjective, context: ClassContex
     budget: null,
     offered: null,
     carried: null,
-    ...(found.cause && TELL_WHY.has(state) && !context.blackout
-      ? { cause: state === 'violated' && !objective.isPlanned ? `${found.cause}; ${IN_TURN}` : found.cause }
-      : {}),
+    ...causeOf(found, state, objective, context),
     window_s: WINDOW_S,
     packets: Math.round(found.packets),
     origin: context.window?.origin ?? context.origin,
     t_ms: context.nowMs,
   };
+}
+
+/** Why it is in this state, where its figures do not say. */
+function causeOf(
+  { cause }: Found,
+  state: SloStatus['state'],
+  { isPlanned }: ClassObjective,
+  { blackout, warmUp }: ClassContext,
+): Pick<SloStatus, 'cause'> {
+  const own = cause && TELL_WHY.has(state) && !blackout ? [cause] : [];
+  const inTurn = own.length > 0 && state === 'violated' && !isPlanned ? [IN_TURN] : [];
+  const words = [...own, ...inTurn, ...(state === 'violated' && warmUp === 'spent' ? [WHY_SPENT] : [])];
+  return words.length > 0 ? { cause: words.join('; ') } : {};
 }
 
 const TELL_WHY: ReadonlySet<SloStatus['state']> = new Set(['met', 'violated', 'no-data']);
@@ -83,11 +95,11 @@ interface Found {
   readonly cause?: string;
 }
 
-function stateOf({ stale, blackout, window, warmUpMs }: ClassContext, isUnknown: boolean, met: boolean) {
+function stateOf({ stale, blackout, warmUp }: ClassContext, isUnknown: boolean, met: boolean) {
   if (stale) return 'stale';
   if (blackout) return 'violated';
   if (isUnknown) return 'no-data';
-  if (window && 1000 * window.steady_s < warmUpMs) return 'warming-up';
+  if (warmUp === 'on') return 'warming-up';
   return met ? 'met' : 'violated';
 }
 

@@ -31,11 +31,12 @@ interface Given {
   readonly blackout?: boolean;
   readonly carriage?: Carriage | 'unknown' | null;
   readonly delivers?: boolean;
+  readonly isSpent?: boolean;
 }
 const judge = (
   slo: Slo,
   given: ExitWindow | null,
-  { stale = false, blackout = false, carriage = null, delivers = true }: Given = {},
+  { stale = false, blackout = false, carriage = null, delivers = true, isSpent = false }: Given = {},
 ) => {
   const facts = {
     chainId: 'p',
@@ -45,7 +46,7 @@ const judge = (
     delivers,
     origin: 'live',
     nowMs: 1,
-    warmUpMs: 10_000,
+    warmUp: !given || given.steady_s >= 10 ? 'over' : isSpent ? 'spent' : 'on',
   } as const;
   return evaluateSlo(slo, { ...facts, window: given, prediction: undefined });
 };
@@ -118,6 +119,16 @@ describe('evaluateSlo', () => {
     });
     expect(judge(throughput, window({ steady_s: 9.9, bytes: 10 }))).toMatchObject({ state: 'warming-up' });
     expect(judge(latency, window({ steady_s: 10 }))).toMatchObject({ state: 'violated' });
+  });
+
+  it('is judged, and says so, where it changes too often to be waited for', () => {
+    const spent = { isSpent: true };
+    expect(judge(latency, window({ steady_s: 1 }), spent)).toMatchObject({
+      state: 'violated',
+      cause: expect.stringContaining('changes too often'),
+    });
+    const met = judge({ ...latency, percentile: 89 }, window({ steady_s: 1 }), spent);
+    expect([met.state, met.cause]).toEqual(['met', undefined]);
   });
 
   it('does not wait to tell that a chain loses everything', () => {

@@ -1,6 +1,7 @@
 import { type Origin, type Plan, percentileNs, type Slo, type SloStatus } from '@orrery/contract';
 import type { Carriage } from '../../ports/data-path.js';
 import type { ExitWindow } from '../../ports/telemetry.js';
+import { type WarmUp, WHY_SPENT } from './warm-ups.js';
 
 export const WINDOW_S = 10;
 /** Availability is judged over this window: long enough for the skew of counters not to look like an outage. */
@@ -22,8 +23,8 @@ export interface SloContext {
   readonly delivers: boolean;
   /** It loses every packet that is offered: what was measured before says nothing. */
   readonly blackout: boolean;
-  /** Time for which a chain carries packets before it is judged. */
-  readonly warmUpMs: number;
+  /** Whether what runs is too new to be judged. */
+  readonly warmUp: WarmUp;
   readonly prediction: Plan['slos'][number] | undefined;
   /** An agent that measures the chain is away. */
   readonly stale: boolean;
@@ -36,7 +37,7 @@ export interface SloContext {
  * clients that send little, and nothing tells whether it is to blame while the switches that count what they send are silent: such
  * an objective is `stale` unless a throughput reaches its target. So is every objective if nothing leaves the chain either.
  * `no-data` without packets, except where packets are offered and lost: that is judged at once, everything else when the chain has
- * carried packets for a while.
+ * carried packets for a while, or has changed too often to be waited for.
  */
 export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
   const { window, blackout } = context;
@@ -64,6 +65,7 @@ export function evaluateSlo(slo: Slo, context: SloContext): SloStatus {
     offered: carriage?.offered_bps ?? null,
     carried: blackout && carriage ? 0 : (carriage?.share ?? null),
     unit,
+    ...(state === 'violated' && context.warmUp === 'spent' ? { cause: WHY_SPENT } : {}),
     window_s: windowOf(slo),
     packets: window?.packets ?? 0,
     origin: window?.origin ?? context.origin,
@@ -100,7 +102,7 @@ function isMet(slo: Slo, measured: number | null, carriage: SloContext['carriage
 
 /** `met`: null if it cannot be told now. */
 function stateOf(
-  { stale, blackout, window, carriage, warmUpMs }: SloContext,
+  { stale, blackout, carriage, warmUp }: SloContext,
   slo: Slo,
   measured: number | null,
   met: boolean | null,
@@ -109,7 +111,7 @@ function stateOf(
   if (blackout && (carriage !== null || !isShareOfOffered(slo))) return 'violated';
   if (measured === null) return 'no-data';
   const losesAll = carriage !== 'unknown' && carriage?.share === 0;
-  if (!losesAll && window && 1000 * window.steady_s < warmUpMs) return 'warming-up';
+  if (!losesAll && warmUp === 'on') return 'warming-up';
   if (met === null) return 'stale';
   return met ? 'met' : 'violated';
 }

@@ -1,5 +1,5 @@
-import type { SloStatus } from '@orrery/contract';
-import { expect, it } from 'vitest';
+import { bucketOf, type SloStatus } from '@orrery/contract';
+import { expect, it, vi } from 'vitest';
 import { configFrom } from '../../platform/config.js';
 import { ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { Log } from '../../platform/log.js';
@@ -21,8 +21,11 @@ import { reasonOf, SlosService } from './slos.service.js';
 const log = { warn: () => undefined, error: () => undefined } as unknown as Log;
 const PERIOD_MS = 50;
 
-/** The chain `c` runs; `counted`: what is counted. */
-function serviceOf(counted: (statuses: SloStatus[], definitionOf: (id: string) => unknown) => void = () => undefined) {
+const WINDOW = { packets: 1, bytes: 1, latency_ns: [[1, 1]], covered_s: 10, steady_s: 10, origin: 'twin' };
+type Counted = (statuses: SloStatus[], definitionOf: (id: string) => unknown) => void;
+
+/** The chain `c` runs, whose exits measure the window; `counted`: what is counted. */
+function serviceOf({ window = WINDOW, periodMs = PERIOD_MS, counted = (() => undefined) as Counted } = {}) {
   const clock = new FakeClock();
   const loops = new ControlLoops(log, clock);
   const chains = [{ chain_id: 'c', definition: monitorChain('c') }];
@@ -30,7 +33,6 @@ function serviceOf(counted: (statuses: SloStatus[], definitionOf: (id: string) =
   const left: LeftOutChain[] = [];
   const infrastructure = { current: { infrastructure: { servers: [], hosts: [] } } } as unknown as InfrastructureStore;
   const view = { plan, exits: () => new Map(), deployment: () => ({}) } as unknown as DeploymentView;
-  const window = { packets: 1, bytes: 1, latency_ns: [[1, 1]], covered_s: 10, steady_s: 10, origin: 'twin' };
   const ledgers = {
     countSeconds: (all: SloStatus[], definitionOf: (id: string) => unknown) => {
       counted(all, definitionOf);
@@ -41,7 +43,7 @@ function serviceOf(counted: (statuses: SloStatus[], definitionOf: (id: string) =
   };
   const slos = new SlosService(
     loops,
-    configFrom({ ORRERY_SLO_PERIOD_MS: String(PERIOD_MS) }),
+    configFrom({ ORRERY_SLO_PERIOD_MS: String(periodMs) }),
     { window: () => window, onSamples: () => undefined } as unknown as Telemetry,
     {} as NodeFleet,
     view,
@@ -53,32 +55,52 @@ function serviceOf(counted: (statuses: SloStatus[], definitionOf: (id: string) =
     { judge: () => undefined } as unknown as SloAlerts,
     new LeftOutObjectives({ leftOut: () => left } as unknown as NotKeptChains, {} as ChainStore, infrastructure),
   );
-  return { clock, loops, chains, left, slos };
+  const told: SloStatus[] = [];
+  slos.onChange(([status]) => void (status && told.push(status)));
+  slos.onApplicationBootstrap();
+  return { clock, loops, chains, left, slos, told };
 }
 
 it('shows every objective as out of date while its loop is paused', async () => {
-  const { clock, loops, slos } = serviceOf();
-  const told: SloStatus['state'][] = [];
-  slos.onChange(([status]) => void told.push(status!.state));
-  slos.onApplicationBootstrap();
+  const { clock, loops, slos, told } = serviceOf();
+  const states = () => told.map(({ state }) => state);
   await clock.pass(1);
   loops.pause('slo');
   expect(slos.all().map(({ state }) => state)).toEqual(['stale']);
   await clock.pass(10 * PERIOD_MS);
-  expect(told).toEqual(['met', 'stale']);
+  expect(states()).toEqual(['met', 'stale']);
   loops.resume('slo');
   await clock.pass(1);
-  expect(told).toEqual(['met', 'stale', 'met']);
+  expect(states()).toEqual(['met', 'stale', 'met']);
+  await slos.onApplicationShutdown();
+});
+
+it('judges a chain of which something else runs all the time, once it has gone unjudged for 30 s', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const { clock, slos, told } = serviceOf({
+    window: { ...WINDOW, latency_ns: [[bucketOf(1e9), 1]], steady_s: 1 },
+    periodMs: 1000,
+  });
+  await clock.pass(1);
+  for (let s = 0; s < 40; s++) {
+    vi.advanceTimersByTime(1000);
+    await clock.pass(1000);
+  }
+  vi.useRealTimers();
+  const count = (state: SloStatus['state']) => told.filter((it) => it.state === state).length;
+  expect([count('warming-up'), count('violated')]).toEqual([31, 10]);
+  expect(told.at(-1)!.cause).toMatch(/changes too often/);
   await slos.onApplicationShutdown();
 });
 
 it('counts the seconds of a chain that was left out as missed, by the objectives that it ran with', async () => {
   const counted: unknown[] = [];
-  const { clock, chains, left, slos } = serviceOf((statuses, definitionOf) => {
-    for (const { chain_id, state } of statuses) counted.push([state, definitionOf(chain_id)]);
+  const { clock, chains, left, slos } = serviceOf({
+    counted: (statuses, definitionOf) => {
+      for (const { chain_id, state } of statuses) counted.push([state, definitionOf(chain_id)]);
+    },
   });
   const definition = chains[0]!.definition;
-  slos.onApplicationBootstrap();
   await clock.pass(1);
   left.push({ chain_id: 'c', because: 'no room', version: null });
   chains.pop();

@@ -18,6 +18,7 @@ import { evaluateClassSlo } from './evaluate-classes.js';
 import { SloLedgers } from './ledger/slo-ledgers.js';
 import { LeftOutObjectives } from './left-out.js';
 import { RunningPredictions } from './running-predictions.js';
+import { WarmUps } from './warm-ups.js';
 
 const DEADLINE_MS = 10_000;
 
@@ -27,7 +28,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
   private statuses: readonly SloStatus[] = [];
   private readonly listeners: ((statuses: readonly SloStatus[]) => void)[] = [];
   private readonly loop: ControlLoop;
-  private readonly warmUpMs: number;
+  private readonly warmUps: WarmUps;
   private readonly classMeter = new ClassMeter();
   private followed: Plan | null = null;
   /** By chain. */
@@ -48,7 +49,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     @Inject(LeftOutObjectives) private readonly leftOut: LeftOutObjectives,
   ) {
     const { sloPeriodMs, sloWarmUpMs } = config.timing;
-    this.warmUpMs = sloWarmUpMs;
+    this.warmUps = new WarmUps(sloWarmUpMs);
     this.loop = loops.add({
       id: 'slo',
       title: 'SLO evaluation',
@@ -99,7 +100,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     const definitions = new Map(plan?.chains.map(({ chain_id, definition }) => [chain_id, definition]));
     const definitionOf = (id: string) => definitions.get(id) ?? this.leftOut.definitionOf(id);
     const monotonicMs = performance.now();
-    const current = [...this.current(nowMs), ...this.leftOut.statuses(plan, nowMs)];
+    const current = [...this.current(nowMs, monotonicMs), ...this.leftOut.statuses(plan, nowMs)];
     this.statuses = this.ledgers.countSeconds(current, definitionOf, nowMs, monotonicMs);
     this.alerts.judge(this.ledgers, run.decide, nowMs, monotonicMs);
     for (const status of this.statuses) this.tellChange(before.get(idOf(status)), status, run);
@@ -110,7 +111,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     for (const listener of this.listeners) listener(this.statuses);
   }
 
-  private current(nowMs: number): SloStatus[] {
+  private current(nowMs: number, monotonicMs: number): SloStatus[] {
     const { plan } = this.view;
     if (!plan) return [];
     this.follow();
@@ -118,6 +119,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
     const ghzOf = (id: string) => known.find((server) => server.id === id)?.ghz ?? 1;
     const predictions = this.predictions.of(plan);
     const exits = [...this.view.exits().values()];
+    this.warmUps.forget(monotonicMs);
     return plan.chains.flatMap(({ chain_id: chainId, definition }) => {
       if (!this.view.deployment(chainId)) return [];
       const servers = exits
@@ -130,7 +132,7 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
         chainId,
         window,
         blackout,
-        warmUpMs: this.warmUpMs,
+        warmUp: this.warmUps.of(chainId, window?.steady_s ?? null, monotonicMs),
         origin: servers[0] ? this.fleet.originOf(servers[0]) : ('twin' as const),
         nowMs,
       };
@@ -148,12 +150,15 @@ export class SlosService implements SloBoard, OnApplicationBootstrap, OnApplicat
           ...common,
           stale: objective.ends.some(({ tasks }) => tasks.some(({ queue }) => isAway(queue.server))),
           meter: this.classMeter,
-          monotonicMs: performance.now(),
+          monotonicMs,
           ghzOf,
           schedule: objective.isPlanned ? plan.schedules.find((each) => each.chain_id === chainId) : undefined,
         }),
       );
-      return [...ofChain, ...betweenClasses];
+      const all = [...ofChain, ...betweenClasses];
+      const isUnjudged = all.some(({ state }) => state === 'warming-up');
+      this.warmUps.looked(chainId, isUnjudged, monotonicMs);
+      return all;
     });
   }
 

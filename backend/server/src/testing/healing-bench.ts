@@ -24,6 +24,8 @@ export interface HealingStory {
   /** Of each server. */
   readonly origins: Readonly<Record<string, Origin>>;
   readonly isWell: (server: string, second: number) => boolean;
+  /** Before, no operation comes about. */
+  readonly comesFromS?: number;
   /** Chains that fail closed. */
   readonly closed?: readonly string[];
   readonly twin?: { readonly enabled: boolean; readonly builtRevision: number | null };
@@ -185,7 +187,7 @@ export async function healingServer(world: HealingWorld, its: Store) {
   const goOn = async (untilS: number, then: () => unknown = () => undefined) => {
     for (; world.second < untilS; world.second++) {
       vi.advanceTimersByTime(1000);
-      operations.complete();
+      if (world.second >= (world.story.comesFromS ?? 0)) operations.complete();
       await look(run);
       await then();
     }

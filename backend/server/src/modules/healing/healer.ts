@@ -139,12 +139,10 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
             actor: cancelled_by,
             data: { kind, operation_id: id },
           });
-        if (!isDone(operation) || part.maintenance) return;
-        const data = { operation_id: id };
-        const message = isBack(part)
-          ? `What left ${part.id} runs there again`
-          : `What ${part.id} ran and has room runs elsewhere`;
-        draft.tell({ type: isBack(part) ? 'healing.returned' : 'healing.moved', subject: part.id, message, data });
+        // That a move away came about is told with its plan, since by then the part may be well again.
+        if (!isDone(operation) || !isBack(part)) return;
+        const message = `What left ${part.id} runs there again`;
+        draft.tell({ type: 'healing.returned', subject: part.id, message, data: { operation_id: id } });
       });
       decide({ subject: part.id, what: 'Take note of the change', why, inputs: { state }, told: true });
     }

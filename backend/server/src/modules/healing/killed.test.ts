@@ -5,21 +5,24 @@ import type { Store } from '../../platform/redis.js';
 import { type HealingStory, HealingWorld, healingServer, placesOf } from '../../testing/healing-bench.js';
 import { type End, killedAtEachWrite } from '../../testing/killed-story.js';
 
-/** Seconds in which the first server is away. */
-const AWAY = { from: 3, to: 60 };
-const STORY: HealingStory = {
+const storyOf = (from: number, to: number, comesFromS = 0): HealingStory => ({
   places: { high: 'server-1', low: 'server-2' },
   origins: { 'server-1': 'twin', 'server-2': 'twin' },
-  isWell: (server, second) => server !== 'server-1' || second < AWAY.from || second >= AWAY.to,
-};
+  isWell: (server, second) => server !== 'server-1' || second < from || second >= to,
+  comesFromS,
+});
+const STORY = storyOf(3, 60);
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-it('each loss, return and chain that is taken down is accounted for once, wherever the server is killed', async () => {
+it.each([
+  ['each loss, return and chain that is taken down is accounted for once', STORY],
+  ['so it is where the server is well again before the change is over', storyOf(3, 30, 100)],
+])('%s, wherever the server is killed', async (_, story) => {
   const goOn = async (world: HealingWorld, its: Store) => (await healingServer(world, its)).goOn(160);
   const kills = await killedAtEachWrite<HealingWorld>({
-    world: () => new HealingWorld(STORY),
+    world: () => new HealingWorld(story),
     play: goOn,
     goOn,
     check: async (world, where) => {

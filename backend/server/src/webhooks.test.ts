@@ -133,7 +133,11 @@ it('tries again in order while the receiver fails, tells so once, and gives up w
       const hook = await hookOf(id);
       return hook.state === 'retrying' && hook;
     }),
-  ).toMatchObject({ attempts: 1, retry_in_s: expect.any(Number), last_attempt: { status: 503 } });
+  ).toMatchObject({
+    attempts: 1,
+    retry_in_s: expect.any(Number),
+    last_attempt: { status: 503, error: 'the receiver answered 503 Service Unavailable' },
+  });
   await until('both arrive', async () => (await hookOf(id)).delivered === 2);
   expect(receiver.types).toEqual(['loop.paused', 'loop.paused', 'loop.paused', 'loop.resumed']);
   expect(new Set(receiver.ids).size).toBe(2);
@@ -162,7 +166,7 @@ it('sends to a new address at once, nothing while it is disabled, and nothing of
     const hook = await hookOf(id);
     return hook.attempts > 0 && hook;
   });
-  expect(failing.last_attempt).toMatchObject({ status: null, error: expect.stringContaining('ECONNREFUSED') });
+  expect(failing.last_attempt).toMatchObject({ status: null, error: expect.stringMatching(/^nothing listens at 127/) });
   const put = (body: WebhookRequest) => server.api.call('putWebhook', { params: { id }, body });
   await put(request());
   await until('it arrives', () => receiver.received.length === 1);

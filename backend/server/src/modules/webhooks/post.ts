@@ -1,4 +1,5 @@
 import type { WebhookAttempt } from '@orrery/contract';
+import { failureWords, statusWords } from './failure-words.js';
 import { type Message, signedHeaders } from './message.js';
 import type { StoredWebhook } from './stored.js';
 
@@ -32,17 +33,13 @@ export async function post(
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     });
     void response.body?.cancel().catch(() => undefined);
-    return attempt(response.status, response.ok ? null : `the receiver answered ${response.status}`);
+    const { status, ok, headers } = response;
+    return attempt(status, ok ? null : statusWords(status, headers.get('location')));
   } catch (error) {
     signal?.throwIfAborted();
-    return attempt(null, limit.aborted ? `no answer within ${ANSWER_LIMIT_MS / 1000} s` : wordsOf(error as Error));
+    const why = limit.aborted ? `no answer within ${ANSWER_LIMIT_MS / 1000} s` : failureWords(error as Error, url);
+    return attempt(null, why);
   }
-}
-
-/** `fetch` tells in `cause` what went wrong; of several addresses of a host, each has an error of its own. */
-function wordsOf({ message, cause }: Error): string {
-  if (cause instanceof AggregateError && cause.errors[0] instanceof Error) return cause.errors[0].message;
-  return cause instanceof Error && cause.message ? cause.message : message;
 }
 
 /** What becomes of the event. `refused`: another attempt with the same content would be answered alike. */

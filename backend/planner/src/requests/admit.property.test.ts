@@ -271,6 +271,19 @@ describe('requests in turn on a live state', () => {
     expect(alone.deployed).toMatchObject([{ way: 3 }]);
   });
 
+  it('that miss a bound by little are refused in figures that differ', () => {
+    const state = one({ entry_us: () => 7.03, options: [{ ...option, id: 'new', slot: 'board-9/0' }] });
+    const give = (asked: Partial<AskedRequest>) =>
+      new Admissions({ state, ways: [], held: [], classes: 0, edges_left: 600 }).decide({ ...slow, ...asked }, true);
+    expect(give({})).toMatchObject({ latency_us: expect.closeTo(8.03, 9) });
+    expect(give({ latency_us: 8.0296 })).toMatchObject({
+      why: 'The fastest way takes 8.03 µs, and the bound is 8.0296 µs.',
+    });
+    expect(give({ throughput_bps: 9.00001 })).toMatchObject({
+      why: expect.stringContaining('0.000009 Mbit/s left of 0.00000900001 Mbit/s'),
+    });
+  });
+
   it('of several pools in one call take no packet and no slot of each other', () => {
     const booked = new ClassIndex();
     const make = (id: string) =>

@@ -346,14 +346,17 @@ function wayWords({ unit, available }: Constraint): string {
 }
 
 function shortageWords({ constraint, needed, available, where }: Constraint, nearestUs: number | null): string {
-  const figure = (value: number) => Number(value.toPrecision(3)).toString();
   switch (constraint) {
-    case 'latency':
+    case 'latency': {
+      const [fastest, bound] = figures(Math.max(needed, nearestUs ?? 0), available);
       return nearestUs === null
-        ? `No way is as fast as ${figure(available)} µs.`
-        : `The fastest way takes ${figure(Math.max(needed, nearestUs))} µs, and the bound is ${figure(available)} µs.`;
-    case 'throughput':
-      return `${where} has ${figure(available / 1e6)} Mbit/s left of ${figure(needed / 1e6)} Mbit/s that are needed.`;
+        ? `No way is as fast as ${bound} µs.`
+        : `The fastest way takes ${fastest} µs, and the bound is ${bound} µs.`;
+    }
+    case 'throughput': {
+      const [most, least] = figures(needed / 1e6, available / 1e6);
+      return `${where} has ${least} Mbit/s left of ${most} Mbit/s that are needed.`;
+    }
     case 'function':
       return `No instance of ${where} works, and none can be deployed.`;
     case 'connection':
@@ -361,4 +364,14 @@ function shortageWords({ constraint, needed, available, where }: Constraint, nea
     default:
       return `${where} lacks ${constraint}.`;
   }
+}
+
+/** With so many digits, three at least, that they are told apart. */
+function figures(a: number, b: number): readonly [string, string] {
+  const to = (digits: number) => [a, b].map((value) => String(Number(value.toPrecision(digits)))) as [string, string];
+  for (let digits = 3; digits < 12; digits++) {
+    const [first, second] = to(digits);
+    if (first !== second) return [first, second];
+  }
+  return to(3);
 }

@@ -32,6 +32,11 @@ const ACTIVE: MeasuredRequest = {
       nf: 'firewall',
       constraint: { constraint: 'throughput', needed: 2e6, available: 1e6, unit: 'bps', where: 'firewall-1' },
     },
+    ...[98, 98.004, 401].map((needed, i) => ({
+      instance: `firewall-${i + 3}`,
+      nf: 'firewall',
+      constraint: { constraint: 'latency' as const, needed, available: i < 2 ? 98 : 400, unit: 'us', where: 'x' },
+    })),
   ],
   operation_id: 'op-1',
   by: 'admin',
@@ -161,7 +166,13 @@ describe('Service requests', () => {
     await user.click(table.getAllByRole('button', { name: /port.dst 80/ })[0]!);
     const detail = within(screen.getByRole('complementary', { name: 'Service request sr-1' }));
     expect(within(detail.getByRole('list', { name: 'Stages' })).getByText('firewall-2')).toBeTruthy();
-    expect(detail.getByText('firewall-1', { selector: 'td' })).toBeTruthy();
+    for (const text of [
+      'firewall-1',
+      'Would do as well: the fastest way through it takes 98.0 µs, too',
+      'The fastest way through it takes 98.004 µs, the chosen one 98 µs',
+      'The fastest way through it takes 401 µs, and the bound is 400 µs',
+    ])
+      expect(detail.getByText(text, { selector: 'td' })).toBeTruthy();
     expect(detail.getByRole('button', { name: 'Release' }).hasAttribute('disabled')).toBe(false);
     const way = detail.getByRole('link', { name: 'Show the way in the topology' });
     expect(way.getAttribute('href')).toBe('/topology?chain=ch-1&way=w3');

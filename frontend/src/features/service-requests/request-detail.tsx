@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { call } from '../../shared/api/client.js';
 import { useNeeds } from '../../shared/api/session.js';
-import { constraintText } from '../../shared/plan/plan-text.js';
+import { amount, apart, constraintText } from '../../shared/plan/plan-text.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
 import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.js';
 import { notifyError } from '../../shared/ui/notify.js';
@@ -63,7 +63,7 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
           </p>
         </DetailSection>
       )}
-      {rejected.length > 0 && <Others rejected={rejected} />}
+      {rejected.length > 0 && <Others rejected={rejected} bound_us={latency_us} />}
       {holds && (
         <Reason of={refusal}>
           <ConfirmButton
@@ -108,7 +108,24 @@ function Way({ request: { from, way } }: Pick<RequestDetailProps, 'request'>) {
   );
 }
 
-function Others({ rejected }: { readonly rejected: readonly RejectedInstance[] }) {
+/** A latency above the bound rules an instance out. Below it, the way that was chosen is faster, or just as fast. */
+function spokeAgainst({ constraint }: RejectedInstance, bound_us: number): string {
+  const { needed, available, unit } = constraint;
+  if (constraint.constraint !== 'latency') return constraintText(constraint);
+  const isLate = needed > bound_us;
+  const figures = apart(needed, available, unit);
+  if (figures === null && !isLate)
+    return `Would do as well: the fastest way through it takes ${amount(needed, unit)}, too`;
+  const [through, other] = figures ?? [amount(needed, unit), amount(available, unit)];
+  return `The fastest way through it takes ${through}, ${isLate ? 'and the bound is' : 'the chosen one'} ${other}`;
+}
+
+interface OthersProps {
+  readonly rejected: readonly RejectedInstance[];
+  readonly bound_us: number;
+}
+
+function Others({ rejected, bound_us }: OthersProps) {
   return (
     <DetailSection title="Why not the others">
       <table className={classes.others}>
@@ -119,10 +136,10 @@ function Others({ rejected }: { readonly rejected: readonly RejectedInstance[] }
           </tr>
         </thead>
         <tbody>
-          {rejected.map(({ instance, constraint }) => (
-            <tr key={instance}>
-              <td>{instance}</td>
-              <td>{constraintText(constraint)}</td>
+          {rejected.map((other) => (
+            <tr key={other.instance}>
+              <td>{other.instance}</td>
+              <td>{spokeAgainst(other, bound_us)}</td>
             </tr>
           ))}
         </tbody>

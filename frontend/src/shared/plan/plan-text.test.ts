@@ -2,6 +2,7 @@ import type { Plan } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import {
   amount,
+  apart,
   constraintText,
   coresText,
   expectedPps,
@@ -19,6 +20,16 @@ describe('amount', () => {
     [3e9, 'cycles/s', '3.00 G cycles/s'],
     [0.5, '', '0.5'],
   ])('tells %d %s as %s', (value, unit, text) => expect(amount(value, unit)).toBe(text));
+});
+
+describe('apart', () => {
+  it.each([
+    [9.031, 9.03, 'us', ['9.031 µs', '9.03 µs']],
+    [2_000_100, 2_000_000, 'bps', ['2.0001 Mbit/s', '2 Mbit/s']],
+    [9.2, 9.03, 'us', ['9.20 µs', '9.03 µs']],
+    [1.0004, 1, 'cores', ['1.0004 cores', '1 cores']],
+    [9.03, 9.03 * (1 + 1e-12), 'us', null],
+  ])('tells %d beside %d %s as %j', (a, b, unit, texts) => expect(apart(a, b, unit)).toEqual(texts));
 });
 
 describe('coresText', () => {
@@ -42,6 +53,11 @@ describe('constraintText', () => {
   it('says what is short, by how much and where', () => {
     const short = { constraint: 'cpu', needed: 54, available: 12, unit: 'cores', where: 'infrastructure' } as const;
     expect(constraintText(short)).toBe('Processor on infrastructure: needs 54 cores, has 12 cores');
+  });
+
+  it('never says that what is needed is there to the last digit shown', () => {
+    const tight = { constraint: 'latency', needed: 9.0312, available: 9.03, unit: 'us', where: 'the path' } as const;
+    expect(constraintText(tight)).toBe('Latency on the path: needs 9.031 µs, has 9.03 µs');
   });
 
   it('tells a ratio as one', () => {

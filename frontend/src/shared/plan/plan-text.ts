@@ -6,7 +6,7 @@ import {
   type PlannedChain,
   type Quality,
 } from '@orrery/contract';
-import { type Quantity, quantityText } from '../format/quantity.js';
+import { type Quantity, quantityText, scaleOf } from '../format/quantity.js';
 
 const UNITS: Record<string, Quantity> = { bps: 'bps', us: 'us', bytes: 'bytes', pps: 'pps', share: 'share' };
 
@@ -27,6 +27,19 @@ export function amount(value: number, unit: string): string {
   const digits = Math.abs(value) >= 1000 ? quantityText('count', value) : String(Number(value.toPrecision(3)));
   const name = digits === '1' ? (SINGULAR[unit] ?? unit) : unit;
   return name === '' ? digits : `${digits} ${name}`;
+}
+
+/** Two figures with as many digits as tell them apart; null: they are the same to a millionth. */
+export function apart(a: number, b: number, unit: string): readonly [string, string] | null {
+  const [first, second] = [amount(a, unit), amount(b, unit)];
+  if (first !== second) return [first, second];
+  const { divisor, unit: scale } = scaleOf(UNITS[unit] ?? 'count', Math.max(Math.abs(a), Math.abs(b)));
+  const name = [scale, UNITS[unit] ? '' : unit].filter(Boolean).join(' ');
+  for (let digits = 4; digits <= 7; digits++) {
+    const [x, y] = [a, b].map((value) => String(Number((value / divisor).toPrecision(digits)))) as [string, string];
+    if (x !== y) return [`${x} ${name}`, `${y} ${name}`];
+  }
+  return null;
 }
 
 /** Cores to two digits; a small load is never shown as zero. */
@@ -109,7 +122,8 @@ export function constraintText({ constraint, needed, available, unit, where, mea
   if (constraint === 'switch-program') return `${where} runs a P4 program of its own, and carries no chain`;
   if (unit.startsWith('ratio'))
     return `${constraintName(constraint)}: a ratio of ${amount(needed, '')} is required, ${amount(available, '')} is possible on ${where}`;
-  return `${constraintName(constraint)} on ${where}: needs ${amount(needed, unit)}${meanwhile ? ' while the plan is applied' : ''}, has ${amount(available, unit)}`;
+  const [needs, has] = apart(needed, available, unit) ?? [amount(needed, unit), amount(available, unit)];
+  return `${constraintName(constraint)} on ${where}: needs ${needs}${meanwhile ? ' while the plan is applied' : ''}, has ${has}`;
 }
 
 /** Shortages that depend on which share of the flows each instance gets, or on how many entries and hops that takes. */

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { ServicePoolDefinition } from '@orrery/contract';
+import { PoolNf, ServicePoolDefinition } from '@orrery/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
 import { SchemaFields } from '../../shared/form/schema-fields.js';
@@ -12,7 +12,15 @@ const FIELDS = wordedFields(ServicePoolDefinition, {
   name: { title: 'Name' },
   title: { title: 'Title' },
   hosts: { title: 'Hosts' },
-  nfs: { title: 'NFs, in the order in which requests pass them' },
+  nfs: {
+    title: 'NFs, in the order in which requests pass them',
+    columns: wordedFields(PoolNf, {
+      nf: { title: 'NF' },
+      count: { title: 'Instances' },
+      rate_bps: { title: 'Rate of each', unit: 'bps' },
+      config: { title: 'Configuration' },
+    }),
+  },
   packet_bytes: { title: 'Mean packet length', unit: 'bytes', description: '' },
   deploys: { title: 'Deploys further instances on boards' },
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { formFields, titleOf } from './field-model.js';
+import { formFields, lowered, titleOf } from './field-model.js';
 import { fieldProblem, formProblems } from './field-problems.js';
-import { initialValue, newRow, textValue } from './field-values.js';
+import { initialValue, newRow, rowSummary, textValue } from './field-values.js';
 
 const schema = {
   type: 'object',
@@ -78,7 +78,33 @@ describe('formFields', () => {
     expect(titleOf('rate_per_s')).toBe('Rate per second');
     expect(titleOf('duration_s')).toBe('Duration (s)');
     expect(titleOf('nf')).toBe('NF');
+    expect(titleOf('nfs')).toBe('NFs');
+    expect(lowered('Rate of each NF')).toBe('rate of each NF');
     expect(field('default_action').title).toBe('Otherwise');
+  });
+
+  it('sums a row up with acronyms and units as people write them', () => {
+    const [nfs] = formFields({
+      properties: {
+        nfs: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: {
+              nf: { type: 'string' },
+              config: { type: 'object' },
+              count: { type: 'integer' },
+              rate_bps: { type: 'integer' },
+              mean: { type: 'integer', unit: 'bytes' },
+            },
+          },
+        },
+      },
+    });
+    if (nfs?.kind !== 'rows') throw new Error(nfs?.kind);
+    expect(nfs.itemTitle).toBe('NF');
+    const row = { nf: 'firewall', config: {}, count: 2, rate_bps: 100_000_000, mean: 800 };
+    expect(rowSummary(nfs.columns, row)).toBe('firewall · count 2 · rate 100 Mbit/s · mean 800 bytes');
   });
 
   it('starts rows with what is required or has a default', () => {

@@ -216,7 +216,7 @@ function fieldOf(root: Schema, unresolved: Schema, key: string, required: boolea
       const limits = { minItems: number(schema.minItems) ?? 0, maxItems: number(schema.maxItems) ?? 1000 };
       if (!isSchema(schema.items)) return raw;
       const items = resolve(root, schema.items);
-      const itemTitle = text(items.title, base.title.replace(/s$/, '')).toLowerCase();
+      const itemTitle = lowered(text(items.title, base.title.replace(/s$/, '')));
       if (items.type === 'object') {
         const columns = fieldsOf(root, items, depth + 1);
         return columns.length > 0 ? { ...base, ...limits, itemTitle, kind: 'rows', columns } : raw;
@@ -281,6 +281,22 @@ export const unitText = (unit: string): string => UNITS[unit] ?? unit;
 const PER: Record<string, string> = { s: 'second', ms: 'millisecond', us: 'microsecond', bytes: 'byte' };
 
 const ACRONYMS = new Set(['cpu', 'http', 'id', 'ip', 'nf', 'slo', 'tcp', 'udp', 'url']);
+const PLURALS: ReadonlyMap<string, string> = new Map([
+  ['nfs', 'NFs'],
+  ['slos', 'SLOs'],
+]);
+
+/** A title within a sentence: acronyms stay as they are. */
+export function lowered(title: string): string {
+  return title
+    .split(' ')
+    .map((word) => (/[A-Z].*[A-Z]/.test(word) ? word : word.toLowerCase()))
+    .join(' ');
+}
+
+/** Whether it is edited and shown as a rate in bit/s. */
+export const isRate = ({ key, unit }: Pick<NumberField, 'key' | 'unit'>): boolean =>
+  unit === 'bps' || key.endsWith('_bps');
 
 /**
  * A property name as a label, its unit in brackets: `rate_bps` becomes "Rate (bit/s)", `packets_per_s` "Packets per second", and
@@ -292,6 +308,7 @@ export function titleOf(key: string): string {
   const isRate = words.at(-2) === 'per';
   const unit = words.length > 1 && !isRate ? UNITS[last] : undefined;
   const named = isRate ? [...words.slice(0, -1), PER[last] ?? last] : unit ? words.slice(0, -1) : words;
-  const sentence = named.map((word) => (ACRONYMS.has(word) ? word.toUpperCase() : word)).join(' ');
+  const written = (word: string) => PLURALS.get(word) ?? (ACRONYMS.has(word) ? word.toUpperCase() : word);
+  const sentence = named.map(written).join(' ');
   return sentence.charAt(0).toUpperCase() + sentence.slice(1) + (unit ? ` (${unit})` : '');
 }

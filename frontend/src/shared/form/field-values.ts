@@ -1,5 +1,6 @@
 import { same } from '../../editor-model/diff.js';
-import type { FormField, TextField } from './field-model.js';
+import { rateText } from '../../editor-model/rate.js';
+import { type FormField, isRate, lowered, type NumberField, type TextField, unitText } from './field-model.js';
 
 export type Values = Readonly<Record<string, unknown>>;
 
@@ -60,8 +61,13 @@ export function rowSummary(fields: readonly FormField[], row: Record<string, unk
     .flatMap((field) => {
       const value = row[field.key];
       if (value === undefined || value === '' || typeof value === 'object' || value === false) return [];
-      if (value === true) return [field.title.toLowerCase()];
-      return field.kind === 'number' ? [`${field.title.toLowerCase()} ${value}`] : [String(value)];
+      if (value === true) return [lowered(field.title)];
+      return [field.kind === 'number' ? numberText(field, value as number) : String(value)];
     })
     .join(' · ');
+}
+
+function numberText(field: NumberField, value: number): string {
+  if (isRate(field)) return `${lowered(field.title.replace(' (bit/s)', ''))} ${rateText(value)}`;
+  return `${lowered(field.title)} ${value}${field.unit && ` ${unitText(field.unit)}`}`;
 }

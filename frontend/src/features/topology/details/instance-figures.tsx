@@ -4,18 +4,14 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from '../../../shared/api/client.js';
 import { useMay } from '../../../shared/api/session.js';
 import { quantityText } from '../../../shared/format/quantity.js';
+import { amount, coresText } from '../../../shared/plan/plan-text.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { FormTrouble } from '../../../shared/ui/form-trouble.js';
 import { RelativeTime } from '../../../shared/ui/relative-time.js';
 import { containerFacts } from './container-facts.js';
 import { type DiskUse, diskFacts, diskIn } from './disk-use.js';
 
-const UNITS = {
-  cores: ['count', ' cores'],
-  bytes: ['bytes', ''],
-  entries: ['count', ''],
-  cells: ['count', ''],
-} as const;
+const QUANTITIES = { bytes: 'bytes', entries: 'count', cells: 'count' } as const;
 
 type Fact = readonly [string, string];
 
@@ -71,13 +67,12 @@ export function factsOf(figures: Figures | null, disk: DiskUse | null = null): F
     ['Throughput', throughput ? rate(throughput) : absent('throughput')],
     ['Workload', workload ? rate(workload) : absent('workload')],
     ...resources.map(({ resource, unit, used, total }): Fact => {
-      const [quantity, suffix] = UNITS[unit];
       const why = (name: 'used' | 'total') => not_measured[`${resource}.${name}`] ?? not_measured[resource];
-      const taken = used === null ? (why('used') ?? 'unknown') : quantityText(quantity, used);
-      const most =
-        total === null
-          ? `${suffix}, ${why('total') ?? 'no limit known'}`
-          : ` of ${quantityText(quantity, total)}${suffix}`;
+      const text = (value: number) => (unit === 'cores' ? coresText(value) : quantityText(QUANTITIES[unit], value));
+      const all = (value: number) => (unit === 'cores' ? amount(value, unit) : text(value));
+      const taken = used === null ? (why('used') ?? 'unknown') : text(used);
+      const unlimited = `${unit === 'cores' ? ' cores' : ''}, ${why('total') ?? 'no limit known'}`;
+      const most = total === null ? unlimited : ` of ${all(total)}`;
       return [`Used of ${NAMES[resource] ?? resource}`, `${taken}${most}`];
     }),
     ...ofDisk,

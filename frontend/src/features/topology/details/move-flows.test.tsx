@@ -215,7 +215,12 @@ describe('the figures of an instance', () => {
     expect(facts.get('Latency, p50 and p99')).toBe('not measured: no packets');
     expect(facts.get('Workload')).toBe('not measured: no reason given');
     expect(facts.get('Throughput')).toMatch(/kpkt\/s, .*bit\/s/);
-    expect(facts.get('Used of CPU')).toMatch(/^0\.25 of 1.* cores$/);
+    expect(facts.get('Used of CPU')).toBe('0.25 of 1 core');
+    const idle: InstanceFigures = {
+      ...figures,
+      resources: [{ resource: 'cpu', unit: 'cores', used: 0.003, total: 2 }],
+    };
+    expect(new Map(factsOf(idle)).get('Used of CPU')).toBe('< 0.01 of 2 cores');
     expect(facts.get('Used of memory')).toMatch(/^the NF does not tell of 2/);
     expect(facts.get('Used of flows')).toBe('7, no limit known');
   });

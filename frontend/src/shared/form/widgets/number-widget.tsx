@@ -1,15 +1,14 @@
 import { NumberInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { Entry } from '../../format/number.js';
-import { type NumberField, unitText } from '../field-model.js';
+import { isRate, type NumberField, unitText } from '../field-model.js';
 import { fieldProblem } from '../field-problems.js';
 import { RateInput } from '../rate-input.js';
 import { useRejectedEntry } from '../rejected-entries.js';
 import { emptyOf, INPUT_ORDER, inputProps, type WidgetProps } from '../widget.js';
 
 export function NumberWidget(props: WidgetProps<NumberField>) {
-  const { key, unit } = props.field;
-  return unit === 'bps' || key.endsWith('_bps') ? <RateWidget {...props} /> : <PlainWidget {...props} />;
+  return isRate(props.field) ? <RateWidget {...props} /> : <PlainWidget {...props} />;
 }
 
 /** Numbers up to it, such as ports, have no separators. */

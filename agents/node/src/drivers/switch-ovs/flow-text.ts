@@ -27,6 +27,8 @@ const TABLE: Record<SwitchTable, number> = {
   'nf-3': 7,
   onward: 8,
 };
+/** Behind those of the specification: it counts packets whose flow was not learnt. */
+const TABLE_NOT_KEPT = 9;
 const FAMILIES = new Map([
   [0x0800, 'ip'],
   [0x86dd, 'ipv6'],
@@ -46,6 +48,8 @@ const REG_SPLIT = 'reg3';
 /** Port to which a flow is kept. */
 const REG_PORT = 'reg4';
 const REG_NFS = 'reg5';
+/** Its lowest bit: whether the flow was learnt. */
+const REG_LEARNT = 'reg9';
 /** Of a flow that may be kept: where its key has the field, what it is in the packet. */
 const KEPT_FIELDS: readonly { readonly field: DirectAttribute; readonly from: string; readonly to: string }[] = [
   { field: 'ip.src', from: 'NXM_OF_IP_SRC[]', to: 'NXM_NX_REG6[]' },
@@ -174,7 +178,8 @@ function actionsText(actions: readonly EntryAction[], ports: PortNumbers, table?
 
 /**
  * Learns an entry for the flow (ovs-actions(7), learn): for all packets that agree in the fields of its key. Ports are matched
- * by the hash over them: flows between two hosts that share it also share their range, and stay together.
+ * by the hash over them: flows between two hosts that share it also share their range, and stay together. Where there is no room,
+ * the packet is counted.
  */
 function keepText(
   { split, capacity, idle_timeout_s }: Extract<EntryAction, { do: 'keep-flow' }>,
@@ -185,11 +190,12 @@ function keepText(
   const port = ports.get(then.find((action) => action.do === 'output')!.port)!;
   const spec = [
     `table=${TABLE.keep},priority=1,idle_timeout=${idle_timeout_s},limit=${capacity},cookie=${keptCookie(split)}`,
+    `result_dst=NXM_NX_${REG_LEARNT.toUpperCase()}[0]`,
     ['eth_type=0x800', ...KEPT_FIELDS.map(({ to }) => to)].join(','),
     `NXM_NX_${REG_FLOW_ID.toUpperCase()}[0..15],NXM_NX_${REG_SPLIT.toUpperCase()}[]`,
     `load:0x${mac}->NXM_OF_ETH_DST[],load:0xffff->NXM_OF_IN_PORT[],output:NXM_NX_${REG_PORT.toUpperCase()}[]`,
   ];
-  return [`set_field:${port}->${REG_PORT}`, `learn(${spec.join(',')})`];
+  return [`set_field:${port}->${REG_PORT}`, `learn(${spec.join(',')})`, `resubmit(,${TABLE_NOT_KEPT})`];
 }
 
 /** Deletes a kept flow, in `ovs-ofctl` syntax. */
@@ -200,6 +206,20 @@ export function deletionOfKept(match: string): string {
 /** Of the flows that a split keeps. Even, as the cookie of no entry of a specification is. */
 export function keptCookie(split: number): string {
   return `0x${(2 * split).toString(16)}`;
+}
+
+/** Of the flow that counts packets of a split whose flows are not kept. */
+export function notKeptCookie(split: number): string {
+  return `0x${(2 ** 32 + 2 * split).toString(16)}`;
+}
+
+/**
+ * Counts flows for which the split has no room, by the packets with which they began: what the data path carries of them later is
+ * counted only where it is looked up anew.
+ */
+export function notKeptText(split: number): string {
+  const match = `${REG_SPLIT}=0x${split.toString(16)},${REG_LEARNT}=0x0/0x1`;
+  return `cookie=${notKeptCookie(split)},table=${TABLE_NOT_KEPT},priority=1,${match},actions=drop`;
 }
 
 /** How the switch writes a kept flow. */

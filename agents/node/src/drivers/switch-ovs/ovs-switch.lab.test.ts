@@ -183,6 +183,10 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
     const reading = await driver.read();
     expect(reading.drift).toEqual([]);
     expect(reading.kept).toHaveLength(keep.capacity);
+    // 14 flows began, and two had no room.
+    const notKept = async (of = driver) => (await of.read()).unkept;
+    await expect.poll(() => notKept()).toEqual({ 'their split has no room': 2 });
+    expect(reading.entries).toBe(ranged(1, keep).length);
     const entries = ranged(1, keep);
     const [figures] = splitSamples(entries, reading.counts, reading.kept!, new Map());
     const [left, right] = ['02:0e:00:01:00:00', '02:0e:00:02:00:00'].map(
@@ -196,6 +200,7 @@ describe.skipIf(missing)(`an Open vSwitch bridge${missing ? ` (${missing})` : ''
     const next = make();
     await apply(spec(entries, [], 3), next);
     expect((await next.read()).kept).toHaveLength(keep.capacity);
+    expect(await notKept(next)).toEqual({});
     expect(await all(old)).toEqual(before);
     // The instance on the left is gone: its flows follow the ranges.
     await apply(

@@ -7,9 +7,12 @@ import {
   groupText,
   keptFlow,
   meterText,
+  notKeptCookie,
+  notKeptText,
   type PortNumbers,
   portsIn,
 } from './flow-text.js';
+import { NotKept } from './not-kept.js';
 import type { HeldFlow, HeldMeter, Ofctl } from './ofctl.js';
 import { echo } from './openflow-echo.js';
 
@@ -20,6 +23,8 @@ interface Written {
   /** Index in the specification by cookie. */
   readonly indices: ReadonlyMap<string, number>;
   readonly entries: readonly SwitchEntry[];
+  /** Splits by the cookie of the flow that counts what they do not keep. */
+  readonly counters: ReadonlyMap<string, number>;
   /** By cookie. */
   readonly flows: ReadonlyMap<string, string>;
   readonly groups: ReadonlyMap<number, string>;
@@ -31,6 +36,7 @@ export class OvsSwitch implements SwitchDriver {
   /** The text of each group as written, to detect other content under the same number. */
   private readonly groupTexts = new Map<number, string>();
   private readonly meterTexts = new Map<number, string>();
+  private readonly notKept = new NotKept();
 
   constructor(
     private readonly ofctl: Ofctl,
@@ -83,7 +89,8 @@ export class OvsSwitch implements SwitchDriver {
     await this.ofctl.writeGroups([...texts].flatMap(([id, text]) => (this.isHeld(id, text, held) ? [] : [text])));
     const meters = await this.writeMeters(spec);
     if (spec.entries.some(({ nf }) => nf)) await this.ofctl.matchPortsOfFirstFragments();
-    await this.writeFlows(spec.entries, entries, numbers);
+    const counters = countersOf(entries);
+    await this.writeFlows(spec.entries, entries, [...counters.values()], numbers);
     for (const id of meters) await this.ofctl.deleteMeter(id);
     await this.ofctl.deleteGroups([...held.keys()].filter((id) => !texts.has(id)));
     const [{ flows }, groupsNow] = [told(await this.ofctl.flows()), await this.ofctl.groups()];
@@ -92,12 +99,15 @@ export class OvsSwitch implements SwitchDriver {
     this.written = {
       indices: new Map(spec.entries.map((entry, index) => [cookieOf(entry), index])),
       entries: spec.entries,
+      counters,
       flows: new Map(flows.map(({ cookie, content }) => [cookie, content])),
       groups: groupsNow,
       meters: contents(spec.meters ? await this.ofctl.meters() : new Map()),
     };
-    if (flows.length !== entries.length)
-      throw new Error(`bridge ${this.ofctl.bridge} holds ${flows.length} of ${entries.length} entries`);
+    this.notKept.take(countedIn(flows, counters));
+    const entriesHeld = flows.length - counters.size;
+    if (entriesHeld !== entries.length)
+      throw new Error(`bridge ${this.ofctl.bridge} holds ${entriesHeld} of ${entries.length} entries`);
   }
 
   async read(): Promise<SwitchReading> {
@@ -111,10 +121,13 @@ export class OvsSwitch implements SwitchDriver {
       const index = written.indices.get(cookie);
       if (index !== undefined && packets > 0) counts.set(index, { packets, bytes });
     }
+    const counted = countedIn(flows, written.counters);
+    this.notKept.take(counted);
     return {
-      entries: flows.length,
+      entries: flows.length - counted.size,
       kept,
       counts,
+      ...this.notKept.figures,
       metered: droppedBy(meters),
       ...driftOf(written, flows, groups, contents(meters)),
     };
@@ -143,9 +156,13 @@ export class OvsSwitch implements SwitchDriver {
   private async writeFlows(
     specified: readonly SwitchEntry[],
     entries: readonly SwitchEntry[],
+    splits: readonly number[],
     numbers: PortNumbers,
   ): Promise<void> {
-    const texts = new Map(entries.map((entry) => [cookieOf(entry), flowText(entry, numbers)]));
+    const texts = new Map([
+      ...entries.map((entry) => [cookieOf(entry), flowText(entry, numbers)] as const),
+      ...splits.map((split) => [notKeptCookie(split), notKeptText(split)] as const),
+    ]);
     const held = await this.ofctl.flows();
     const { kept, flows } = told(held);
     const targets = keptTargets(specified, numbers);
@@ -186,6 +203,22 @@ function told(held: readonly HeldFlow[]): { flows: HeldFlow[]; kept: Kept[] } {
     return found === null;
   });
   return { flows, kept };
+}
+
+/** Splits that keep flows, by the cookie of the flow that counts those that they do not. */
+function countersOf(entries: readonly SwitchEntry[]): Map<string, number> {
+  const keeps = entries.flatMap(({ actions }) => actions.flatMap((it) => (it.do === 'keep-flow' ? [it.split] : [])));
+  return new Map(keeps.map((split) => [notKeptCookie(split), split]));
+}
+
+/** Packets by split. */
+function countedIn(flows: readonly HeldFlow[], counters: ReadonlyMap<string, number>): Map<number, number> {
+  return new Map(
+    flows.flatMap(({ cookie, packets }) => {
+      const split = counters.get(cookie);
+      return split === undefined ? [] : [[split, packets] as const];
+    }),
+  );
 }
 
 /** Where flows are kept now: split, destination MAC address and port number. */

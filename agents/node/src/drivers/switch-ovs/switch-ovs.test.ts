@@ -1,6 +1,7 @@
 import type { SwitchSpec } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { INBOUND_LIMIT_BYTES } from '../../link/server-link.js';
+import { NotKept } from './not-kept.js';
 import { OVS_ENTRIES, switchOvs } from './switch-ovs.js';
 
 it('declares no more entries than a message of the server holds, even if each has a group of its own', () => {
@@ -26,4 +27,23 @@ it('declares no more entries than a message of the server holds, even if each ha
     buckets: Array.from({ length: 8 }, () => ({ weight: 65_536, actions: [...toHop] })),
   };
   expect(OVS_ENTRIES * (JSON.stringify(entry).length + JSON.stringify(group).length)).toBeLessThan(INBOUND_LIMIT_BYTES);
+});
+
+it('counts packets of flows without room from when it began, also where counters of the switch begin anew', () => {
+  const notKept = new NotKept();
+  for (const [seven, eight] of [
+    [100, 0],
+    [103, 0],
+    [2, 5],
+    [4, null],
+    [4, 90],
+    [4, 91],
+  ] as const)
+    notKept.take(new Map([[7, seven], ...(eight === null ? [] : [[8, eight] as const])]));
+  const { without_room, unkept } = notKept.figures;
+  expect([...without_room!]).toEqual([
+    [7, 3 + 2 + 2],
+    [8, 5 + 1],
+  ]);
+  expect(unkept).toEqual({ 'their split has no room': 13 });
 });

@@ -31,11 +31,12 @@ export const ScaleRequest = z.strictObject({
 export type ScaleRequest = z.infer<typeof ScaleRequest>;
 
 /**
- * `track`: engines, or switches that keep flows, begin to track the flows of the NF. `settle`: all flows in progress become known.
+ * `track`: engines, or switches that keep flows, begin to track the flows of the NF. `stage`: engines in front of the instances of a first
+ * NF do, while the switches go on as before. `settle`: all flows in progress become known.
  * `drain`: instances that are to go get no new flows. `move`: flows move to the instances of their ranges. `empty`: what is to go
  * waits for its flows to end. `resize`: the number of instances changes. `restore`: ranges go back to what they were before.
  */
-export const ScalingStep = z.enum(['track', 'settle', 'drain', 'move', 'empty', 'resize', 'restore']);
+export const ScalingStep = z.enum(['track', 'stage', 'settle', 'drain', 'move', 'empty', 'resize', 'restore']);
 export type ScalingStep = z.infer<typeof ScalingStep>;
 
 /** A change of the number of an NF's instances, from the request to its end. */

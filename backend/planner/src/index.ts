@@ -112,6 +112,7 @@ export {
   type ScalingMemory,
   whyNotJudged,
 } from './scaling/scaling.js';
+export { flawOfSteps, leavesSwitches, numbersOf, stagedBy, whyNotInSteps } from './scaling/split-steps.js';
 // Schedules (Alpine 5).
 export { certifySchedule } from './schedule/certify.js';
 export { compareSchedules, planSchedule } from './schedule/plan-schedule.js';

@@ -2,7 +2,7 @@ import { FLOW_SPACE, type FlowRange, flawOfRanges } from '@orrery/contract';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { equalRanges } from './flow-range.js';
-import { drainedRanges, rangeMoves, scaledRanges } from './scaled-ranges.js';
+import { drainedInPlace, drainedRanges, rangeMoves, scaledRanges } from './scaled-ranges.js';
 
 /** Any partition of the flow space, in any order. */
 const partitions = fc
@@ -67,6 +67,24 @@ it('are as before when what was added goes again', () => {
       const now = equalRanges(2 ** power);
       expect(scaledRanges(scaledRanges(now, now.length + more), now.length)).toEqual(now);
     }),
+  );
+});
+
+it('drain the last one but for an identity of its own range', () => {
+  fc.assert(
+    fc.property(
+      partitions.filter((it) => it.length > 1),
+      (now) => {
+        const last = now.length - 1;
+        const drained = drainedInPlace(now);
+        const [kept, was] = [drained[last]!, now[last]!];
+        expect(isPartition(drained)).toBe(true);
+        expect([kept.hi - kept.lo, was.lo <= kept.lo, kept.hi <= was.hi]).toEqual([1, true, true]);
+        const final = scaledRanges(now, last);
+        for (let flow = 0; flow < FLOW_SPACE; flow += 997)
+          if (flow !== kept.lo) expect(ownerOf(drained, flow)).toBe(ownerOf(final, flow));
+      },
+    ),
   );
 });
 

@@ -42,6 +42,25 @@ export function drainedRanges(now: readonly FlowRange[], instances: number): Flo
   ];
 }
 
+/**
+ * The same for the last instance alone, whose one identity is of its own range: so splits that hold a part of the flow space each,
+ * of which one knows its flows in progress, go on to lead to it.
+ */
+export function drainedInPlace(now: readonly FlowRange[]): FlowRange[] {
+  const left = scaledRanges(now, now.length - 1);
+  const { lo, hi } = now.at(-1)!;
+  // Where its heirs meet, or where its only heir ends or begins.
+  const met = left.find((_, i) => now[i]!.hi === lo)?.hi ?? lo;
+  const at = Math.min(met, hi - 1);
+  return [
+    ...left.map((range) => ({
+      lo: range.lo === met ? at + 1 : range.lo,
+      hi: range.hi === met ? at : range.hi,
+    })),
+    { lo: at, hi: at + 1 },
+  ];
+}
+
 /** What changes hands between instances; what has no instance any more or had none is left out. */
 export function rangeMoves(before: readonly FlowRange[], after: readonly FlowRange[]): RangeMove[] {
   return before.flatMap((was, from) =>

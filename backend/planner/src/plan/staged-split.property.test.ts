@@ -4,7 +4,6 @@ import {
   flowIdentity,
   type NfSplit,
   nfInstances,
-  type OutputSpec,
   Plan,
   type PlannedChain,
   type SplitFlow,
@@ -15,29 +14,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keptInFront } from '../igraph/asked-split.js';
 import { equalRanges } from '../igraph/flow-range.js';
-import { ASSUMED_ABILITIES } from '../lower/switch/abilities.js';
 import { lowerFabric } from '../lower/switch/lower-fabric.js';
 import { chainOf } from '../testing/chains.js';
 import { CATALOGUE } from '../testing/descriptors.js';
+import { beginningFlows, between, holds, inForce, instanceOf, Memory, P4, type Running } from '../testing/flow-walk.js';
 import { rack } from '../testing/infrastructure.js';
-import { fabricIn, nodesIn } from '../transition/phases.js';
 import { makePlan } from './make-plan.js';
 
 /** Each instance needs a server of its own. */
 const RACK = rack({ servers: 8, cores: 1, ghz: 1, nic_bps: 1e12, link_bps: 1e12 });
 const FIELDS = ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'] as const;
-/** A switch that hashes as engines do and takes over their splits. */
-const P4: SwitchAbilities = {
-  ...ASSUMED_ABILITIES,
-  hashes: [[...FIELDS]],
-  match: {
-    ...ASSUMED_ABILITIES.match,
-    flow_id: { kind: 'range', negation: false },
-    split: { kind: 'exact', negation: false },
-  },
-  keep_flows: true,
-  takes_splits: true,
-};
 const IDLE_S = 20;
 const WHOLE: FlowRange[] = [{ lo: 0, hi: FLOW_SPACE }];
 
@@ -96,82 +82,8 @@ function planned({
 }
 
 const fw = ({ graph }: Plan) => nfInstances(graph).filter(({ node_id }) => node_id === 'fw');
-const inForce = ({ fabric, nodes }: Plan): Running => ({ fabric, nodes });
 const entriesOf = (rules: Plan['fabric']['rules']) =>
   lowerFabric(RACK, new Map([['switch-1', P4]]), rules, {}).switches.get('switch-1')!;
-
-type Running = Pick<Plan, 'fabric' | 'nodes'>;
-const holds = ({ lo, hi }: FlowRange, id: number) => lo <= id && id < hi;
-
-/** What engines know of flows in progress: by split, where each goes on. */
-class Memory {
-  private readonly gates = new Map<string, string>();
-
-  /** The target of a flow at an output, as `hash_split` has it. */
-  take(module: string, flow: SplitFlow, { targets, key, keep_flows }: OutputSpec): OutputSpec['targets'][number]['to'] {
-    if (key.length === 0) return targets[0]!.to;
-    const name = `${module} ${JSON.stringify(flow)}`;
-    const kept = targets.find(({ to }) => JSON.stringify(to) === this.gates.get(name));
-    const chosen = (kept && keep_flows ? kept : targets.find(({ range }) => holds(range, flowIdentity(flow)))!).to;
-    if (keep_flows) this.gates.set(name, JSON.stringify(chosen));
-    return chosen;
-  }
-}
-
-/** The instance that a packet of the flow meets; null: it is lost. */
-function instanceOf({ fabric, nodes }: Running, memory: Memory, flow: SplitFlow): string | null {
-  const rule = fabric.rules.find(({ kind }) => kind === 'classify');
-  if (rule?.kind !== 'classify') return null;
-  const same = (other: SplitFlow) =>
-    flowIdentity(other) === flowIdentity(flow) && FIELDS.slice(0, 3).every((field) => other[field] === flow[field]);
-  let to =
-    rule.exceptions?.flows.find((it) => same(it.flow)) ??
-    (rule.targets.length === 1 ? rule.targets[0] : rule.targets.find(({ range }) => holds(range, flowIdentity(flow))));
-  for (let crossings = 0; to && crossings < 4; crossings++) {
-    const { server, hop } = to;
-    const node = nodes[server];
-    let id = node?.hops.find((it) => it.hop === hop)?.instance_id;
-    for (let steps = 0; id !== undefined && steps < 4; steps++) {
-      if (node!.instances.some((it) => it.id === id)) return id;
-      const module = node!.modules?.find((it) => it.id === id);
-      if (module?.kind !== 'queue') return null;
-      const next = memory.take(id, flow, module.outputs[0]!);
-      if (next.kind === 'hop') {
-        const onward = fabric.rules.find((it) => it.kind === 'hop' && it.hop === next.hop);
-        to = onward?.targets[0];
-        break;
-      }
-      id = next.kind === 'instance' ? next.instance_id : undefined;
-    }
-    if (id === undefined) return null;
-  }
-  return null;
-}
-
-/** What runs in each phase from one plan to the next, the last as planned. */
-function between(before: Plan, after: Plan): Running[] {
-  const nodes = (phase: 'prepare' | 'switch' | 'clean') => nodesIn(phase, before.nodes, after.nodes);
-  const fabric = (phase: 'extend' | 'steer' | 'settle') => fabricIn(phase, before.fabric, after.fabric, () => true);
-  return [
-    { nodes: nodes('prepare'), fabric: before.fabric },
-    { nodes: nodes('prepare'), fabric: fabric('extend') },
-    { nodes: nodes('prepare'), fabric: fabric('steer') },
-    { nodes: nodes('switch'), fabric: fabric('steer') },
-    { nodes: nodes('clean'), fabric: fabric('steer') },
-    inForce(after),
-  ];
-}
-
-const flows = fc.uniqueArray(
-  fc.record({
-    'ip.src': fc.integer({ min: 1, max: 200 }).map((n) => `10.0.1.${n}`),
-    'ip.dst': fc.constant('10.0.2.1'),
-    'ip.proto': fc.constantFrom(6, 17),
-    'port.src': fc.integer({ min: 1024, max: 65_535 }),
-    'port.dst': fc.constant(80),
-  }),
-  { minLength: 40, maxLength: 60, selector: flowIdentity },
-);
 
 /** From one instance to two, or from two to three. */
 const growths = fc.constantFrom(
@@ -198,7 +110,7 @@ describe('a first NF that is split in steps (E2 3.4.4, figure 3.5)', () => {
   it('keeps every flow at its instance and loses no packet in any state between, and the switch gets few entries', () => {
     let exceptionsSeen = 0;
     fc.assert(
-      fc.property(growths, flows, fc.integer({ min: 5, max: 30 }), (growth, all, began) => {
+      fc.property(growths, beginningFlows, fc.integer({ min: 5, max: 30 }), (growth, all, began) => {
         const { small, large, held, count } = growth;
         const start = planned({ gbps: small });
         expect(fw(start)).toHaveLength(held.length);

@@ -78,8 +78,8 @@ export function lostState(
     ];
     for (const id of forgetful.get(`${chain_id} ${node_id}`) ?? [])
       said.push(`flows that ${id} keeps at their instances follow the ranges again: it moves`);
-    const remains = (it: Instance) => now.some(({ id }) => id === it.id);
-    if (stagedOf(now[0]!) && isTracked(now[0]!) && !before.every(remains))
+    const moves = (it: Instance) => now.some(({ id, ordinal }) => ordinal === it.ordinal && id !== it.id);
+    if (stagedOf(now[0]!) && isTracked(now[0]!) && before.some(moves))
       said.push('flows in progress do not stay at their instances: one of these moves to another core');
     if (said.length === 0) continue;
     const { definition } = chains.find((chain) => chain.chain_id === chain_id)!;

@@ -2,6 +2,7 @@ import type { Scaling, ScalingPolicy, ScalingStep } from '@orrery/contract';
 
 const STEPS: Readonly<Record<ScalingStep, string>> = {
   track: 'Whoever shares out its flows, engines or switches, begins to track them.',
+  stage: 'Engines in front of its instances begin to track their flows; switches go on as before.',
   settle: 'Waits until all flows in progress are known.',
   drain: 'Instances that go get no new flows from now on.',
   move: 'Flows move to the instances of their ranges.',

@@ -8,7 +8,7 @@ import {
   type PlannedChain,
   type PlanRequest,
 } from '@orrery/contract';
-import { equalRanges, scaledRanges } from '@orrery/planner';
+import { equalRanges, scaledRanges, whyNotInSteps } from '@orrery/planner';
 
 /** Ranges and numbers of instances of the request that a feasible plan cannot have. */
 export function unfitSplits({ chains }: PlanRequest, { feasible, graph }: Plan): FieldError[] {
@@ -64,19 +64,6 @@ function rangesIn(base: Plan | null, { chain_id }: PlannedChain, nodeId: string)
 /** Whether the split of the NF is changing in steps, or switches hold exceptions of it. */
 export function isInSteps(now: Pick<PlannedChain, 'splits'> | undefined, nodeId: string): boolean {
   return now?.splits?.find(({ node_id }) => node_id === nodeId)?.staged !== undefined;
-}
-
-/** Why an NF cannot be split in steps, as a sentence; null: it can. */
-function whyNotInSteps(
-  { definition: { nodes, edges } }: PlannedChain,
-  nodeId: string,
-  execution: DeploymentOptions['execution'],
-): string | null {
-  const ingress = nodes.find(({ kind }) => kind === 'ingress')?.id;
-  const into = edges.filter(({ to }) => to === nodeId);
-  if (into.length !== 1 || into[0]!.from !== ingress)
-    return `${nodeId} is split in steps only where all its flows come by one edge from the ingress`;
-  return execution === 'parallel' ? `${nodeId} is split in steps only where the chain runs in sequence` : null;
 }
 
 /** Why the switches cannot go on with the ranges that a split in steps holds; null: they have these. */

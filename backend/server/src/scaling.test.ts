@@ -40,7 +40,13 @@ function report(): void {
       displaced: 0,
       targets,
     };
-    agent.sample(1, 160, targets.length > 1 ? [split] : []);
+    const fronts = (agent.spec?.modules ?? []).flatMap((it) => (it.kind === 'queue' ? [it] : []));
+    const ofFirst = fronts.map(({ id, outputs: [of] }) => ({
+      ...split,
+      ...{ from_id: id, edge_id: of!.edge_id },
+      targets: of!.targets.map(({ to }) => ({ to, packets: 1, flows: 0, exceptions: 0 })),
+    }));
+    agent.sample(1, 160, [...(targets.length > 1 ? [split] : []), ...ofFirst]);
   }
 }
 
@@ -79,12 +85,6 @@ const ranges = async () =>
 const operations = async () => (await server.api.call('listOperations')).items.filter(({ kind }) => kind === 'deploy');
 
 it('by hand: flows become known before a split, and an instance that goes waits for its flows, also over a restart', async () => {
-  // The switch shares out the flows of the first NF, and knows none of those in progress.
-  const atSwitch = await scale(2, { node_id: 'fw' });
-  expect([atSwitch.status, (atSwitch.body as { errors: { pointer: string }[] }).errors[0]!.pointer]).toEqual([
-    422,
-    '/flows',
-  ]);
   const first = (await scale(2)).body as Operation;
   expect(first).toMatchObject({ kind: 'deploy', subject: chain_id });
   expect((await scale(3)).status).toBe(409);
@@ -170,11 +170,19 @@ it('keeps flows only where they can stay, whatever is asked of ranges, numbers, 
     ]),
   ).toEqual([]);
   expect(await ranges()).toEqual(HALVES);
-  const staged = await scale(2, { node_id: 'fw' });
-  expect([staged.status, (staged.body as { detail: string }).detail]).toEqual([
-    409,
-    expect.stringContaining('in steps'),
-  ]);
+  expect((await scale(2, { node_id: 'fw', flows: 'migrate' })).status).toBe(422);
+  const [{ id: leaf }] = (await server.api.call('getInfrastructure')).switches as [{ id: string }];
+  const classes = () =>
+    server.switches.get(leaf)!.spec!.entries.filter(({ rule_id }) => rule_id?.startsWith('classify/'));
+  const before = classes();
+  expect((await scale(2, { node_id: 'fw' })).status).toBe(202);
+  expect(await over()).toMatchObject({ state: 'completed', steps: ['stage', 'settle', 'resize'], error: null });
+  const splitOf = () => server.api.call('getSplit', { params: { chain_id, node_id: 'fw' } });
+  expect(await splitOf()).toMatchObject({ at: 'engine', targets: [{}, {}], staged: { ...held, exceptions: [] } });
+  // Undone by the engine alone.
+  expect((await scale(1, { node_id: 'fw' })).status).toBe(202);
+  expect(await over()).toMatchObject({ state: 'completed', steps: ['drain', 'empty', 'resize'], left_flows: 0 });
+  expect(classes()).toEqual(before);
 }, 60_000);
 
 it('by policy: out at overload, refused once at its limit, in when idle, and nothing otherwise', async () => {

@@ -1,4 +1,4 @@
-import type { HandoverProgress } from '@orrery/contract';
+import type { HandoverProgress, StagedSplit } from '@orrery/contract';
 
 export const SPLIT_HANDOVERS = Symbol('SplitHandovers');
 
@@ -6,4 +6,6 @@ export const SPLIT_HANDOVERS = Symbol('SplitHandovers');
 export interface SplitHandovers {
   /** Null: none is due. */
   progressOf(chainId: string, nodeId: string): HandoverProgress | null;
+  /** Flows that stay elsewhere than the ranges say, as switches would have to keep them. Or why that cannot be now. */
+  exceptionsOf(chainId: string, nodeId: string, signal: AbortSignal): Promise<StagedSplit['exceptions'] | string>;
 }

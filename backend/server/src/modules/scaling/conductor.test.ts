@@ -25,7 +25,7 @@ afterEach(() => void vi.useRealTimers());
 
 function conductorOf(stored: Scaling) {
   const state = {
-    ...{ scaling: stored, isBeginning: false, broken: [] as object[], takenBack: 0 },
+    ...{ scaling: stored, isBeginning: false, needsExceptions: false, broken: [] as object[], takenBack: 0 },
     change: (): Promise<Partial<Operation>> => Promise.reject(new ScalingRefusal('no room')),
   };
   const scalings = {
@@ -36,11 +36,13 @@ function conductorOf(stored: Scaling) {
   };
   const scaler = {
     isBeginning: () => state.isBeginning,
+    needsExceptions: async () => state.needsExceptions,
     change: () => state.change(),
   };
+  const handovers = { exceptionsOf: async () => 'leaf-1 is away' };
   const telemetry = { newest: (key: string) => (key.endsWith('/pps') ? 0 : null) };
   const deployer = { takeBack: async () => void state.takenBack++ };
-  const parts = [scalings, scaler, deployer, {}, {}, { plan }, telemetry, { broken: () => state.broken }];
+  const parts = [scalings, scaler, deployer, {}, {}, { plan }, telemetry, { broken: () => state.broken }, handovers];
   const conductor = new ScalingConductor(...(parts as unknown as ConstructorParameters<typeof ScalingConductor>));
   const run = { step: (work: Promise<unknown>) => work } as unknown as LoopRun;
   return { state, look: () => conductor.look(state.scaling, run) };
@@ -148,4 +150,14 @@ it('makes way while it waits where an NF of the chain has lost its board', async
   await look();
   const error = 'web.fw.0 has lost its board, and goes first';
   expect(state.scaling).toMatchObject({ steps: ['drain', 'empty', 'restore'], step: 2, error });
+});
+
+it('waits for what switches have to be told before an instance goes to which they send flows, and tells why it could not be', async () => {
+  const { state, look } = conductorOf(draining(2, { from: 3, to: 2 }));
+  state.needsExceptions = true;
+  await look();
+  expect(state.scaling).toMatchObject({ step: 2, error: null });
+  vi.advanceTimersByTime(300_000);
+  await look();
+  expect(state.scaling).toMatchObject({ step: 3, error: 'switches cannot take over: leaf-1 is away' });
 });

@@ -6,6 +6,7 @@ import {
   type MigrateRequest,
   type Operation,
   type Scaling,
+  type ScalingStep,
   sampleKey,
 } from '@orrery/contract';
 import { rangeMoves } from '@orrery/planner';
@@ -16,6 +17,7 @@ import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { FLOW_MOVER, type FlowMover } from '../../ports/flow-mover.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { SPLIT_HANDOVERS, type SplitHandovers } from '../../ports/split-handovers.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { lostBoard, runningNf } from './running-nf.js';
 import { operationOf, Scaler, ScalingRefusal } from './scaler.js';
@@ -54,11 +56,12 @@ export class ScalingConductor {
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(SPLIT_HANDOVERS) private readonly handovers: SplitHandovers,
   ) {}
 
-  async look(scaling: Scaling, { step }: Pick<LoopRun, 'step'>): Promise<void> {
+  async look(scaling: Scaling, { step, signal }: Pick<LoopRun, 'step' | 'signal'>): Promise<void> {
     if (this.scaler.isBeginning(scaling)) return;
-    const next = await step(this.next(scaling));
+    const next = await step(this.next(scaling, signal));
     // What was changed meanwhile, such as by a cancellation, is looked at anew.
     if (next !== null) await step(this.write(next, scaling));
   }
@@ -79,7 +82,7 @@ export class ScalingConductor {
   }
 
   /** How it is after this look; null: as it was. */
-  private async next(scaling: Scaling): Promise<Scaling | null> {
+  private async next(scaling: Scaling, signal: AbortSignal): Promise<Scaling | null> {
     const name = scaling.steps[scaling.step];
     const urgent = isWaiting(scaling) ? this.urgent(scaling) : null;
     if (urgent !== null) return failed(scaling, urgent);
@@ -93,16 +96,25 @@ export class ScalingConductor {
         return this.emptied(scaling, age);
       case 'move':
         return this.moved(scaling);
-      default: {
-        const patience = name === 'restore' ? WAY_BACK_FREE_MS : WAY_FREE_MS;
-        const operation = await this.scaler.change(scaling, name).catch((error: unknown) => {
-          if (isPassing(error) && age < patience) return null;
-          return asFailure(error);
-        });
-        if (operation === null) return null;
-        return 'failed' in operation ? failed(scaling, operation.failed) : this.changed(scaling, operation);
-      }
+      default:
+        return this.change(scaling, name, age, signal);
     }
+  }
+
+  private async change(scaling: Scaling, name: ScalingStep, age: number, signal: AbortSignal): Promise<Scaling | null> {
+    const { chain_id, node_id } = scaling.nf;
+    const exceptions = (await this.scaler.needsExceptions(scaling, name))
+      ? await this.handovers.exceptionsOf(chain_id, node_id, signal)
+      : [];
+    if (typeof exceptions === 'string')
+      return age < scaling.drain_s * 1000 ? null : failed(scaling, `switches cannot take over: ${exceptions}`);
+    const patience = name === 'restore' ? WAY_BACK_FREE_MS : WAY_FREE_MS;
+    const operation = await this.scaler.change(scaling, name, exceptions).catch((error: unknown) => {
+      if (isPassing(error) && age < patience) return null;
+      return asFailure(error);
+    });
+    if (operation === null) return null;
+    return 'failed' in operation ? failed(scaling, operation.failed) : this.changed(scaling, operation);
   }
 
   /** What has to change the chain before it, which only waits; null: nothing. */
@@ -197,7 +209,7 @@ export class ScalingConductor {
     const asked = this.view.plan?.chains
       .find(({ chain_id }) => chain_id === nf.chain_id)
       ?.splits?.find(({ node_id }) => node_id === nf.node_id);
-    return (asked?.keep_flows ?? KeepFlows.parse({})).idle_timeout_s;
+    return (asked?.staged ?? asked?.keep_flows ?? KeepFlows.parse({})).idle_timeout_s;
   }
 
   private beginOf(scaling: Scaling): number {

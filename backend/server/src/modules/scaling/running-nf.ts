@@ -2,6 +2,7 @@ import {
   type FlowRange,
   type Instance,
   type NfRef,
+  type NfSplit,
   nfInstances,
   type Plan,
   type PlannedSplit,
@@ -22,6 +23,8 @@ export interface RunningNf {
   readonly tracked: boolean;
   /** It was asked that flows in progress follow the ranges, so that none are tracked. */
   readonly waived: boolean;
+  /** What is asked of its split; undefined: nothing. */
+  readonly asked: NfSplit | undefined;
 }
 
 /** Null: it does not run. */
@@ -49,6 +52,7 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
     at,
     tracked: hashed && kept,
     waived,
+    asked,
   };
 }
 

@@ -1,6 +1,7 @@
 import {
   FLOW_SPACE,
   type FlowRange,
+  type NfSplit,
   type Operation,
   type Plan,
   type PlannedChain,
@@ -9,7 +10,7 @@ import {
 import { drainedRanges } from '@orrery/planner';
 import { expect, it } from 'vitest';
 import { conflict, type ProblemError, unavailable } from '../../platform/problem.js';
-import type { Deployer } from '../../ports/deployer.js';
+import type { Deployer, PlanChange } from '../../ports/deployer.js';
 import { Scaler } from './scaler.js';
 import type { Scalings } from './scalings.js';
 
@@ -31,12 +32,15 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const stored: string[] = [];
   const trouble: { now: Error | null; broken: object[] } = { now: null, broken: [] };
   const accepted = new Map<string, Operation>();
+  const asked: NfSplit[] = [];
+  const past: { now: Partial<Scaling>[] } = { now: [] };
   const deployer = {
     operation: () => undefined,
-    change: async (_request: unknown, { id }: { id: string }, refusal: (plan: Plan) => string | null) => {
+    change: async ({ chains }: PlanChange, { id }: { id: string }, refusal: (plan: Plan) => string | null) => {
       if (trouble.now) throw trouble.now;
       const why = refusal({ diff: { moved: [] }, problems } as unknown as Plan);
       if (why !== null) throw conflict(why);
+      asked.push(chains![0]!.splits![0]!);
       const operation = { id } as Operation;
       accepted.set(id, operation);
       return operation;
@@ -50,6 +54,7 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
     },
     tell: async () => void stored.push('told'),
     forget: async () => void stored.push('forgotten'),
+    ofNf: () => past.now,
   } as unknown as Scalings;
   const view = {
     get comingPlan() {
@@ -63,7 +68,7 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const boards = { broken: () => trouble.broken };
   const parts = [scalings, deployer, operations, view, catalogue, telemetry, boards];
   const scaler = new Scaler(...(parts as unknown as ConstructorParameters<typeof Scaler>));
-  return { scaler, stored, begun, trouble };
+  return { scaler, stored, begun, trouble, asked, past };
 }
 
 it('makes no change by a plan that tells lost state where flows are to stay, also of another NF of the chain', async () => {
@@ -174,4 +179,108 @@ it('begins nothing while an NF of the chain has lost its board', async () => {
   expect(stored).toEqual([]);
   trouble.broken = [{ board: 'board-1', slot: 1 }];
   await expect(scaler.begin(wish)).resolves.toBeDefined();
+});
+
+const definition = {
+  name: 'web',
+  nodes: [
+    { id: 'in', kind: 'ingress' },
+    { id: 'ids', kind: 'nf', nf: 'ids' },
+  ],
+  edges: [{ id: 'e1', from: 'in', to: 'ids' }],
+};
+const WHOLE = [{ lo: 0, hi: FLOW_SPACE }];
+const halves = [
+  { lo: 0, hi: FLOW_SPACE / 2 },
+  { lo: FLOW_SPACE / 2, hi: FLOW_SPACE },
+];
+
+/** The NF is the first one: switches send its flows to it, or to engines in front of its instances. */
+function firstOf(split: Omit<NfSplit, 'node_id'>, more: object = {}): Plan {
+  const [node] = running.graph.nodes;
+  const [edge] = running.graph.edges;
+  const ranges = split.ranges ?? WHOLE;
+  const ids = ranges.map((_, ordinal) => `web.ids.${ordinal}`);
+  const held = split.staged?.held ?? [];
+  const fronts = held.map((_, i) => ({ kind: 'split', id: `web.e1.split.${i}`, ...nf, in_front_of: i }));
+  const targets = ids.map((instance_id, i) => ({ instance_id, range: ranges[i] }));
+  return {
+    graph: {
+      nodes: [...ids.map((id, ordinal) => ({ ...node, id, ordinal, ...more })), ...fronts],
+      edges: ids.flatMap((to) =>
+        (fronts.length > 0 ? fronts : [null]).map((it) => ({ ...edge, from: it?.id ?? null, to })),
+      ),
+    },
+    chains: [{ ...chain, definition, splits: [{ node_id: 'ids', ...split }] }],
+    splits: ids.length > 1 ? [{ ...nf, targets, keep_flows: fronts.length > 0 ? {} : null }] : [],
+  } as unknown as Plan;
+}
+const staged = { held: WHOLE, exceptions: [], idle_timeout_s: 5 };
+const kept = { exceptions: [{ flow: { 'ip.src': '10.0.1.1' }, ordinal: 1 }], idle_timeout_s: 5 };
+
+it('has engines track the flows of a first NF before it is split, and the switches go on as before', async () => {
+  let coming = firstOf({});
+  const { scaler, begun, asked } = scalerOf([], () => coming);
+  await scaler.begin(wish);
+  expect(begun[0]!.steps).toEqual(['stage', 'settle', 'resize']);
+  expect(asked).toEqual([{ node_id: 'ids', instances: 1, staged: { ...staged, idle_timeout_s: 60 } }]);
+  const resize = { ...begun[0]!, step: 2 };
+  await expect(scaler.change(resize, 'resize')).rejects.toThrow('in progress are not known any more');
+  coming = firstOf({ instances: 1, staged });
+  await scaler.change(resize, 'resize');
+  expect(asked[1]).toEqual({ node_id: 'ids', instances: 2, ranges: halves, staged });
+});
+
+it('splits a first NF at once whose flows engines know, and again where the wait for that was cut short', async () => {
+  const { scaler, begun, past } = scalerOf([], () => firstOf({ instances: 1, staged }));
+  past.now = [{ steps: ['stage', 'settle', 'resize'], step: 1, state: 'cancelled' }];
+  await scaler.begin(wish);
+  past.now = [{ steps: ['stage', 'settle', 'resize'], step: 3, state: 'completed' }];
+  await scaler.begin(wish);
+  expect(begun.map(({ steps }) => steps)).toEqual([['stage', 'settle', 'resize'], ['resize']]);
+});
+
+it('takes instances of a first NF away by its engines, and by the switches where these send flows to them', async () => {
+  let coming = firstOf({ instances: 2, ranges: halves, staged });
+  const { scaler, begun, asked } = scalerOf([], () => coming);
+  await scaler.begin({ ...wish, instances: 1 });
+  coming = firstOf({ instances: 2, ranges: drainedRanges(halves, 1), staged });
+  await scaler.change({ ...begun[0]!, step: 2 }, 'resize');
+  expect(asked).toMatchObject([
+    { ranges: drainedRanges(halves, 1), staged },
+    { instances: 1, staged },
+  ]);
+
+  coming = firstOf({ instances: 2, ranges: halves, staged: kept });
+  await scaler.begin({ ...wish, instances: 1 });
+  expect(begun[1]!.steps).toEqual(['stage', 'settle', 'drain', 'empty', 'resize']);
+  expect(asked[2]).toMatchObject({ instances: 2, ranges: halves, staged: { ...kept, held: halves } });
+  const front = { ...kept, held: halves };
+  coming = firstOf({ instances: 2, ranges: drainedRanges(halves, 1), staged: front });
+  const last = { ...begun[1]!, step: 4 };
+  expect(await scaler.needsExceptions(last, 'resize')).toBe(false);
+  await scaler.change(last, 'resize');
+  expect(asked[3]).toEqual({ node_id: 'ids', instances: 1, staged: { exceptions: [], idle_timeout_s: 5 } });
+});
+
+it('refuses by its field what a first NF cannot do while its flows stay', async () => {
+  const refused = (plan: Plan, more: object = {}) =>
+    scalerOf([], () => plan)
+      .scaler.begin({ ...wish, ...more })
+      .then(
+        () => null,
+        ({ errors }: ProblemError) => errors.map(({ pointer, detail }) => `${pointer} ${detail}`)[0],
+      );
+  expect(await refused(firstOf({}))).toBeNull();
+  expect(await refused(firstOf({}, { driver: 'board' }))).toMatch(/^\/flows .*runs on a board/);
+  const twice = firstOf({});
+  Object.assign(twice.chains[0]!, { execution: 'parallel' });
+  expect(await refused(twice)).toMatch(/^\/flows .*in sequence/);
+  expect(await refused(twice, { flows: 'migrate' })).toBeNull();
+  expect(await refused(firstOf({ instances: 1, staged }), { flows: 'migrate' })).toMatch(/^\/flows .*none moves/);
+  const thirds = firstOf({
+    instances: 3,
+    ranges: [halves[0]!, { lo: 32_768, hi: 50_000 }, { lo: 50_000, hi: 65_536 }],
+  });
+  expect(await refused(thirds, { instances: 1 })).toMatch(/^\/instances .*ask for 2 first/);
 });

@@ -2,15 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   KeepFlows,
   type NfRef,
-  type NfSplit,
   type Operation,
   type Plan,
   type ScaleRequest,
   type Scaling,
   type ScalingStep,
+  type StagedSplit,
   sampleKey,
 } from '@orrery/contract';
-import { drainedRanges, scaledRanges } from '@orrery/planner';
+import { flawOfSteps, leavesSwitches, numbersOf, scaledRanges, stagedBy, whyNotInSteps } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
@@ -66,21 +66,29 @@ export class Scaler {
     return (this.catalogue.find(instances[0]!.nf)?.affinity ?? []).length === 0;
   }
 
+  /** Why the flows of a first NF cannot become known to engines in front of its instances; null: they can. */
+  whyNotInSteps({ chain_id, node_id }: NfRef, { instances }: RunningNf): string | null {
+    const chain = this.view.comingPlan?.chains.find((it) => it.chain_id === chain_id);
+    if (!chain) return `${node_id} does not run`;
+    if (instances.some(({ driver }) => driver === 'board')) return `${node_id} runs on a board, with one instance`;
+    return whyNotInSteps(chain, node_id, chain.execution);
+  }
+
   /** Stores the change and begins its first step. Throws 404, 409 and 422; then nothing has been begun. */
   async begin(wish: ScalingWish): Promise<Operation> {
     const { nf, instances: to, flows, drain_s, cause, policy_id, by } = wish;
     const running = this.runningOf(nf);
     const from = running.instances.length;
-    const steps = this.stepsOf(running, wish);
+    const before = [...running.ranges];
+    const after = to === 1 ? [] : scaledRanges(before, to, wish.split);
+    const steps = this.stepsOf(running, wish, { from, to, before, after });
     const full = flows === 'keep' && !this.keepsNothing(running) ? this.fullSwitch(nf, running) : null;
     if (full !== null) throw conflict(full);
     const lost = lostBoard(this.view.comingPlan, nf.chain_id, this.boards.broken());
     if (lost !== null) throw conflict(`${lost}.`);
     const scaling: Scaling = {
       id: newId('sc'),
-      ...{ nf, from, to, flows, drain_s, policy_id, cause, by, steps },
-      before: [...running.ranges],
-      after: to === 1 ? [] : scaledRanges(running.ranges, to, wish.split),
+      ...{ nf, from, to, flows, drain_s, policy_id, cause, by, steps, before, after },
       state: 'running',
       step: 0,
       step_ms: Date.now(),
@@ -113,14 +121,29 @@ export class Scaler {
     }
   }
 
-  /** The operation of a step that changes the plan; the one that was accepted before, if there is one. With the first it is told. */
-  async change(scaling: Scaling, step: ScalingStep): Promise<Operation> {
-    const operation = await this.operationFor(scaling, step);
+  /**
+   * The operation of a step that changes the plan; the one that was accepted before, if there is one. With the first it is told.
+   * `exceptions`: flows that switches are to keep elsewhere than their ranges say.
+   */
+  async change(scaling: Scaling, step: ScalingStep, exceptions: StagedSplit['exceptions'] = []): Promise<Operation> {
+    const operation = await this.operationFor(scaling, step, exceptions);
     if (scaling.step === 0) await this.scalings.tell(scaling);
     return operation;
   }
 
-  private async operationFor(scaling: Scaling, step: ScalingStep): Promise<Operation> {
+  /** Whether the step needs to know which flows stay elsewhere than their ranges say, before switches share them out again. */
+  async needsExceptions(scaling: Scaling, step: ScalingStep): Promise<boolean> {
+    if (step !== 'resize' || scaling.to > scaling.from || scaling.to === 1) return false;
+    const running = runningNf(this.view.comingPlan, scaling.nf);
+    if (!leavesSwitches(running?.asked?.staged, scaling.to)) return false;
+    return (await this.operations.get(operationOf(scaling))) === null;
+  }
+
+  private async operationFor(
+    scaling: Scaling,
+    step: ScalingStep,
+    exceptions: StagedSplit['exceptions'],
+  ): Promise<Operation> {
     const { nf, by } = scaling;
     const id = operationOf(scaling);
     const accepted = await this.operations.get(id);
@@ -128,9 +151,16 @@ export class Scaler {
     const deployment = this.view.deployment(nf.chain_id);
     if (!deployment || deployment.state === 'undeploying')
       throw new ScalingRefusal('The chain is not deployed any more.');
-    const bySwitches = step === 'track' && runningNf(this.view.comingPlan, nf)?.at === 'switch';
+    const running = runningNf(this.view.comingPlan, nf);
+    const bySwitches = step === 'track' && running?.at === 'switch';
     const keep_flows = bySwitches ? { keep_flows: KeepFlows.parse({ capacity: SWITCH_FLOWS }) } : {};
-    const split = { node_id: nf.node_id, ...splitOf(scaling, step), ...keep_flows };
+    const staged = stagedBy(scaling, step, running?.asked, exceptions);
+    const split = {
+      node_id: nf.node_id,
+      ...numbersOf(scaling, step, running?.asked),
+      ...keep_flows,
+      ...(staged ? { staged } : {}),
+    };
     const chains = [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }];
     const operation = { id, kind: 'deploy', by } as const;
     return this.deployer.change({ chains }, operation, (plan) => {
@@ -150,14 +180,18 @@ export class Scaler {
 
   /** Why the step would overwrite what others have deployed since the step before; null: what that made still stands. */
   private foreignChange(scaling: Scaling, step: ScalingStep): string | null {
-    const { instances, ranges = [] } = splitOf(scaling, madeBefore(scaling, step));
     const running = runningNf(this.view.comingPlan, scaling.nf);
+    const { instances, ranges = [] } = numbersOf(scaling, madeBefore(scaling, step), running?.asked);
     const isSame =
       running !== null &&
       running.instances.length === instances &&
       running.ranges.length === ranges.length &&
       running.ranges.every(({ lo, hi }, i) => lo === ranges[i]!.lo && hi === ranges[i]!.hi);
-    return isSame ? null : `Somebody else changed the instances of ${scaling.nf.node_id} or their ranges meanwhile.`;
+    if (!isSame) return `Somebody else changed the instances of ${scaling.nf.node_id} or their ranges meanwhile.`;
+    const mustKnow = scaling.flows === 'keep' && (step === 'drain' || step === 'resize');
+    return mustKnow && !running.tracked && !this.keepsNothing(running)
+      ? `Flows of ${scaling.nf.node_id} in progress are not known any more: nobody tracks them.`
+      : null;
   }
 
   /**
@@ -182,11 +216,6 @@ export class Scaler {
     const running = runningNf(this.view.comingPlan, nf);
     if (!running)
       throw invalid([{ pointer: '/node_id', detail: `the chain runs no NF ${nf.node_id}`, code: 'unknown-node' }]);
-    const chain = this.view.comingPlan?.chains.find(({ chain_id }) => chain_id === nf.chain_id);
-    if (chain?.splits?.find(({ node_id }) => node_id === nf.node_id)?.staged)
-      throw conflict(
-        `${nf.node_id} is split in steps, and instances join or leave it only by \`splits\` of a deployment: with \`staged\`, or with \`keep_flows: null\`, by which flows in progress lose their state.`,
-      );
     return running;
   }
 
@@ -203,33 +232,48 @@ export class Scaler {
       : null;
   }
 
-  private stepsOf(running: RunningNf, { nf, instances: to, flows, bySwitches }: ScalingWish): ScalingStep[] {
-    const from = running.instances.length;
-    const { tracked, at, waived } = running;
+  private stepsOf(
+    running: RunningNf,
+    { nf, instances: to, flows, bySwitches }: ScalingWish,
+    change: Pick<Scaling, 'from' | 'to' | 'before' | 'after'>,
+  ): ScalingStep[] {
+    const { from } = change;
+    const { tracked, at, waived, asked } = running;
     const name = nf.node_id;
-    const free = this.keepsNothing(running);
+    const isStaged = asked?.staged !== undefined;
+    const free = this.keepsNothing(running) && !isStaged;
     const refused = (pointer: string, detail: string, code: string) => invalid([{ pointer, detail, code }]);
     const most = this.catalogue.find(running.instances[0]!.nf)?.scaling.max_instances ?? to;
     if (to > most) throw refused('/instances', `is above ${most}, the most that ${name} allows`, 'above-limit');
-    if (bySwitches && at === 'engine')
-      throw conflict(`An engine shares out the flows of ${name}, no switch: none can keep them.`);
+    if (bySwitches && (at === 'engine' || isStaged))
+      throw conflict(
+        isStaged
+          ? `${name} is split in steps: engines keep its flows, and no switch does by an entry each.`
+          : `An engine shares out the flows of ${name}, no switch: none can keep them.`,
+      );
     if (waived && !free && (at === 'engine' || flows === 'keep')) {
-      const asked = `flows of ${name} follow its ranges, as \`keep_flows: null\` of its split asks`;
+      const waiver = `flows of ${name} follow its ranges, as \`keep_flows: null\` of its split asks`;
       // They would follow an engine's new ranges before their state has moved.
       const instead = at === 'engine' ? 'ask for `keep_flows` first' : 'they could only migrate';
-      throw refused('/flows', `${asked}: ${instead}`, 'not-tracked');
+      throw refused('/flows', `${waiver}: ${instead}`, 'not-tracked');
     }
-    const mayTrack = at === 'engine' || bySwitches === true;
+    if (isStaged && flows === 'migrate')
+      throw refused('/flows', `${name} is split in steps: its flows stay until they end, and none moves`, 'in-steps');
+    const isUnknown = at === 'switch' && flows === 'keep' && !tracked && !free && !bySwitches;
+    const why = isUnknown ? this.whyNotInSteps(nf, running) : null;
+    const inSteps = isStaged || (isUnknown && why === null);
+    const mayTrack = at === 'engine' || bySwitches === true || inSteps;
     const knows = tracked || mayTrack || free;
     if (!knows && flows === 'keep')
       throw refused(
         '/flows',
-        to < from
-          ? `switches share out the flows of ${name}, so its instances are not joined while flows stay: these could only migrate`
-          : `switches share out the flows of ${name} and know none of those in progress: these could only migrate, or ${name} be split in steps by \`staged\``,
+        `switches share out the flows of ${name} and know none of those in progress: these could only migrate. ${why}`,
         'not-tracked',
       );
-    const track: ScalingStep[] = tracked || free || !mayTrack ? [] : ['track', 'settle'];
+    const flaw = inSteps ? flawOfSteps(change, asked?.staged) : null;
+    if (flaw !== null) throw refused('/instances', flaw, 'in-steps');
+    const known = (tracked && !this.isUnsettled(nf)) || free || !mayTrack;
+    const track: ScalingStep[] = known ? [] : [inSteps ? 'stage' : 'track', 'settle'];
     if (to === from) {
       if (track.length === 0) throw refused('/instances', `${name} has ${instancesText(from)} already`, 'unchanged');
       return track;
@@ -237,6 +281,12 @@ export class Scaler {
     if (free) return ['resize'];
     const move: ScalingStep[] = flows === 'migrate' ? ['move'] : [];
     return to > from ? [...track, 'resize', ...move] : [...track, 'drain', ...move, 'empty', 'resize'];
+  }
+
+  /** Whether the flows became tracked by a change that did not wait until all were known. */
+  private isUnsettled(nf: NfRef): boolean {
+    const last = this.scalings.ofNf(nf).find(({ steps }) => steps.includes('settle'));
+    return last !== undefined && last.state !== 'completed' && last.step <= last.steps.indexOf('settle');
   }
 }
 
@@ -250,11 +300,4 @@ function madeBefore({ steps, step: index }: Scaling, step: ScalingStep): Scaling
   // A step after `drain` that was refused made nothing.
   if (step === 'restore') return 'drain';
   return steps.slice(0, index).findLast((it) => it === 'drain' || it === 'resize') ?? 'track';
-}
-
-function splitOf({ from, to, before, after }: Scaling, step: ScalingStep): Omit<NfSplit, 'node_id'> {
-  const of = (instances: number, ranges: Scaling['before']) => ({ instances, ...(instances > 1 ? { ranges } : {}) });
-  if (step === 'resize') return of(to, after);
-  if (step === 'drain') return of(from, drainedRanges(before, to));
-  return of(from, before);
 }

@@ -10,11 +10,11 @@ const out = { utilization: 0.8, queue: 100, for_s: 0.5 };
 const policy = { ...ScalingPolicyRequest.parse({ nf, out, cooldown_s: 60 }), id: 'scp-1' };
 
 /** An NF of one instance behind an engine, which tracks its flows if it has a key. */
-const planOf = (key: readonly string[]) =>
+const planOf = (key: readonly string[], from: string | null = 'web.fw.0') =>
   ({
     graph: {
       nodes: [{ kind: 'nf', id: 'web.ids.0', ...nf, ordinal: 0 }],
-      edges: [{ from: 'web.fw.0', to: 'web.ids.0', direction: 'forward', key }],
+      edges: [{ from, to: 'web.ids.0', direction: 'forward', key }],
     },
     chains: [{ chain_id: 'c-1' }],
     splits: [],
@@ -25,7 +25,10 @@ afterEach(() => void vi.useRealTimers());
 
 /** A loop all of whose changes are refused. */
 function loopOf(key: readonly string[], utilization: number) {
-  const world = { plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, beginning: () => {} };
+  const world = {
+    ...{ plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, beginning: () => {} },
+    notInSteps: null as string | null,
+  };
   let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
   const loops = {
     add: ({ run }: { run: typeof look }) => {
@@ -38,6 +41,7 @@ function loopOf(key: readonly string[], utilization: number) {
   const loadOf = (share: number) => ({ ...load, instances: [{ ...instance, utilization: share, share }] });
   const scaler = {
     keepsNothing: () => false,
+    whyNotInSteps: () => world.notInSteps,
     begin: async () => {
       world.asked++;
       world.beginning();
@@ -126,4 +130,15 @@ it('tells once why flows cannot be tracked, and shows it until they are', async 
   world.plan = planOf(['ip.src']);
   await pass(300);
   expect(now().refusal).toBeNull();
+});
+
+it('has engines track the flows of a first NF that can be split in steps, before it needs to', async () => {
+  const { world, pass } = loopOf([], 0.5);
+  world.plan = planOf([], null);
+  world.notInSteps = 'its chain runs in parallel';
+  await pass(2);
+  expect(world.asked).toBe(0);
+  world.notInSteps = null;
+  await pass(2);
+  expect(world.asked).toBe(1);
 });

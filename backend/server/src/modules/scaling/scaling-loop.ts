@@ -143,15 +143,17 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     else if (outcome !== 'waits') this.refuse(policy, watch, 'refusal', outcome.refused, load, run);
   }
 
-  /** Has engines track the flows of the NF before they need to. Whether that was begun, refused, or waits. */
+  /** Has engines or switches track the flows of the NF before they need to. Whether that was begun, refused, or waits. */
   private async arm(policy: StoredScalingPolicy, watch: Watch, run: LoopRun): Promise<boolean> {
     const running = runningNf(this.view.plan, policy.nf);
     if (!running || running.tracked || running.waived) {
       watch.untracked = null;
       return false;
     }
-    if (running.at === 'switch' && policy.strategy !== 'never') return false;
     if (this.scaler.keepsNothing(running)) return false;
+    // Switches know flows where they keep them; else engines do that share them out for the switches, where flows are to stay.
+    const byEngines = policy.strategy === 'avoid' && this.scaler.whyNotInSteps(policy.nf, running) === null;
+    if (running.at === 'switch' && policy.strategy !== 'never' && !byEngines) return false;
     const why = 'flows in progress have to be known before their instance is split';
     run.decide({ subject: policy.id, what: `Track the flows of ${policy.nf.node_id}`, why, inputs: {} });
     const outcome = await this.begin(policy, watch, { instances: running.instances.length, cause: why }, run);

@@ -292,3 +292,15 @@ it('leaves no flow out: it says which it could not name, and how many are too ma
   const more = handedOver(full, of([MOST_EXCEPTIONS]) as unknown as Readings, kept, graph);
   expect(more).toBe('the switch would have to keep 2049 flows, more than 2048');
 });
+
+it('tells what switches would have to keep, to whoever changes the chain', async () => {
+  const { handover } = server();
+  const { signal } = new AbortController();
+  const exceptions = [1, 2].map((port) => ({ flow: flow(port), ordinal: 0 }));
+  expect(await handover.exceptionsOf('c-1', 'ids', signal)).toEqual(exceptions);
+  expect(await handover.exceptionsOf('c-1', 'fw', signal)).toBe('something is being changed');
+  world.plan = planOf('pn-1', 'engine', exceptions);
+  world.coming = world.plan;
+  world.kept = null;
+  expect(await handover.exceptionsOf('c-1', 'ids', signal)).toMatch(/leaf-1 does not tell/);
+});

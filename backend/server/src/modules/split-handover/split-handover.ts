@@ -5,7 +5,15 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import { type HandoverProgress, Id, type KeptFlowKey, type Operation, type Plan, SplitReading } from '@orrery/contract';
+import {
+  type HandoverProgress,
+  Id,
+  type KeptFlowKey,
+  type Operation,
+  type Plan,
+  SplitReading,
+  type StagedSplit,
+} from '@orrery/contract';
 import { z } from 'zod';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
@@ -57,6 +65,8 @@ const Handover = z.strictObject({
   given_up: z.boolean(),
 });
 type Handover = z.infer<typeof Handover>;
+
+type Asking = Pick<LoopRun, 'step' | 'signal'>;
 
 /** Hands splits of first NFs over to the switches once few flows are left that stay elsewhere (E2 3.4.4). */
 @Injectable()
@@ -116,6 +126,23 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
     const id = `${chainId}/${nodeId}`;
     const known = this.latest.get(id) ?? this.stored.find(id);
     return known ? progressOf(known) : null;
+  }
+
+  async exceptionsOf(
+    chainId: string,
+    nodeId: string,
+    signal: AbortSignal,
+  ): Promise<StagedSplit['exceptions'] | string> {
+    const { plan } = this.view;
+    const split = plan && splitsAtServers(plan).find(({ id }) => id === `${chainId}/${nodeId}`);
+    if (!plan || !split || !this.isStill(plan)) return 'something is being changed';
+    const asking: Asking = { signal, step: (work) => work };
+    const { readings, why } = await this.readingsOf(split, asking);
+    if (why !== null) return why;
+    const kept = await this.keptBySwitches(split, plan, asking);
+    if (typeof kept === 'string') return kept;
+    const wanted = handedOver(split, readings, kept, plan.graph);
+    return typeof wanted === 'string' ? wanted : wanted.staged.exceptions;
   }
 
   /** Tries one again that was given up. Throws 404 and 409. */
@@ -240,8 +267,8 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
     { looks, failed, name, why: told, asked: before }: Handover,
     run: LoopRun,
   ): Promise<{ total: number | null; why: string | null } & Partial<Pick<Handover, 'failed' | 'asked'>>> {
-    const { chain, asked, nodes } = split;
-    const { step, decide, signal } = run;
+    const { chain, asked } = split;
+    const { step, decide } = run;
     // The engines still have the split.
     if (before !== null) {
       const operation = await step(this.operations.get(before.operation_id));
@@ -250,21 +277,8 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
       const why = `refused: operation ${before.operation_id} did not complete`;
       return { total: before.exceptions, why, failed: failed + 1, asked: null };
     }
-    const readings = new Map<string, SplitReading>();
-    for (const node of nodes) {
-      const answer = this.fleet.call(node.server, 'read_split', node.id, { limit: FEW_EXCEPTIONS + 1 }, signal);
-      const reading = await step(answer.then((it) => SplitReading.parse(it))).catch((error: Error) => error.message);
-      if (typeof reading === 'string')
-        return { total: null, why: `${node.server} does not tell its flows: ${reading}` };
-      readings.set(node.id, reading);
-    }
-    const all = [...readings.values()];
-    const total = all.reduce((sum, it) => sum + it.total, 0);
-    const listed = all.reduce((sum, it) => sum + it.exceptions.length, 0);
-    if (total > FEW_EXCEPTIONS)
-      return { total, why: `more than ${FEW_EXCEPTIONS} flows stay elsewhere than their ranges say` };
-    if (listed < total)
-      return { total, why: 'some of the flows that stay elsewhere are none that a switch tells apart' };
+    const { readings, total, why: many } = await this.readingsOf(split, run);
+    if (many !== null) return { total, why: many };
     // A refusal holds for some time.
     if (looks % PAUSE !== 1 && told?.startsWith('refused')) return { total, why: null };
     const { chain_id } = chain;
@@ -297,11 +311,33 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
     }
   }
 
+  /** What the engines tell of the split; `why`: too little, or of too many flows. `total`: flows that stay elsewhere, if all told. */
+  private async readingsOf(
+    { nodes }: SplitAtServers,
+    { step, signal }: Asking,
+  ): Promise<{ readings: Map<string, SplitReading>; total: number | null; why: string | null }> {
+    const readings = new Map<string, SplitReading>();
+    for (const node of nodes) {
+      const answer = this.fleet.call(node.server, 'read_split', node.id, { limit: FEW_EXCEPTIONS + 1 }, signal);
+      const reading = await step(answer.then((it) => SplitReading.parse(it))).catch((error: Error) => error.message);
+      if (typeof reading === 'string')
+        return { readings, total: null, why: `${node.server} does not tell its flows: ${reading}` };
+      readings.set(node.id, reading);
+    }
+    const all = [...readings.values()];
+    const total = all.reduce((sum, it) => sum + it.total, 0);
+    const listed = all.reduce((sum, it) => sum + it.exceptions.length, 0);
+    if (total > FEW_EXCEPTIONS)
+      return { readings, total, why: `more than ${FEW_EXCEPTIONS} flows stay elsewhere than their ranges say` };
+    const why = listed < total ? 'some of the flows that stay elsewhere are none that a switch tells apart' : null;
+    return { readings, total, why };
+  }
+
   /** Of the exceptions of an earlier hand-over those that have not ended. Or why that is not known. */
   private async keptBySwitches(
     { staged, nodes }: SplitAtServers,
     plan: Plan,
-    { step, signal }: LoopRun,
+    { step, signal }: Asking,
   ): Promise<KeptFlowKey[] | string> {
     if (staged.exceptions.length === 0) return [];
     const all: KeptFlowKey[] = [];

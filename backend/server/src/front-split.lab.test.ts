@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ChainDefinition, FLOW_SPACE, flowIdentity, Infrastructure } from '@orrery/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { eventsOf } from './testing/events.js';
@@ -29,6 +30,10 @@ const CHAIN = ChainDefinition.parse({
   ],
   slos: [],
 });
+/** Its estimate needs one instance. */
+const LIGHT = ChainDefinition.parse({ ...CHAIN, traffic_class: { ...CHAIN.traffic_class, rate_bps: 1e6 } });
+/** So long after its last packet a flow of a split in steps has ended. */
+const IDLE_S = 4;
 const KEEP_FLOWS = { capacity: 1000, idle_timeout_s: 60 };
 
 /** Sends a datagram of each flow and counts the answers. */
@@ -43,7 +48,7 @@ print(count)
 `;
 
 it.skipIf(missing)(
-  `an engine shares out the flows of the first NF for a switch that is not known to keep them${missing ? ` (${missing})` : ''}`,
+  `an engine shares out the flows of the first NF for a switch that is not known to keep them, and while it is scaled${missing ? ` (${missing})` : ''}`,
   async () => {
     const server = await TestServer.start();
     onTestFinished(() => server.stop());
@@ -82,8 +87,47 @@ it.skipIf(missing)(
       expect(at).toBe('engine');
       return targets.every(({ flows }) => (flows ?? 0) > 0);
     });
+
+    // One instance, of whose flows the switch knows nothing, becomes two, and one again (E2 3.4.4).
+    const { id: undeployed } = await server.api.call('deleteDeployment', { params: { chain_id } });
+    expect(await server.finished(undeployed)).toMatchObject({ state: 'COMPLETED' });
+    await server.api.call('putChain', { params: { id: chain_id }, body: LIGHT });
+    const one = [{ node_id: 'ids', instances: 1, staged: { idle_timeout_s: IDLE_S } }];
+    const { id: again } = await server.api.call('createDeployment', { body: { chain_id, splits: one } });
+    expect(await server.finished(again)).toMatchObject({ state: 'COMPLETED', error: null });
+    await until('packets through the chain', () => site.isAnswered(CLIENT.id, WEB.address), 20_000);
+    const scaled = async (instances: number) => {
+      const { id } = await server.api.call('scaleDeployment', {
+        params: { chain_id },
+        body: { node_id: 'ids', instances },
+      });
+      expect(id).toBeDefined();
+      const last = async () => (await server.api.call('listScalings')).items[0]!;
+      while ((await last()).state === 'running') {
+        expect(ask(6000)).toBe(FLOWS);
+        await sleep(500);
+      }
+      return last();
+    };
+    expect(ask(6000)).toBe(FLOWS);
+    expect(await scaled(2)).toMatchObject({ state: 'completed', steps: ['stage', 'settle', 'resize'], error: null });
+    expect(ask(6000)).toBe(FLOWS);
+    expect(ask(8000)).toBe(FLOWS);
+    await until('new flows are at both', async () => {
+      const { targets } = await split();
+      return (targets[1]!.flows ?? 0) > FLOWS / 4;
+    });
+    const { at, targets, displaced_per_s } = await split();
+    expect([at, displaced_per_s]).toEqual(['engine', 0]);
+    // Those of before have stayed, also where the range of the other one holds them.
+    expect(targets[0]!.flows).toBeGreaterThanOrEqual(FLOWS);
+    expect(targets[0]!.exceptions).toBeGreaterThan(FLOWS / 4);
+    expect(targets[1]!.flows).toBeLessThan(FLOWS);
+    const gone = { state: 'completed', steps: ['drain', 'empty', 'resize'], left_flows: 0, error: null };
+    expect(await scaled(1)).toMatchObject(gone);
+    expect(ask(6000)).toBe(FLOWS);
   },
-  120_000,
+  150_000,
 );
 
 const missingP4 = twinLabMissing({ p4: true });

@@ -143,7 +143,7 @@ it('what would break the bound of a service request is no better, and what keeps
 });
 
 it('nothing moves by itself while a chain is changed, or leaves an accelerator behind that is lent to it', () => {
-  const why = (lease: Partial<Lease> | null, accelerated: boolean | null = null) => {
+  const why = (lease: Partial<Lease> | null, accelerated: boolean | null = null, nodes: readonly object[] = []) => {
     const all = lease ? [lease as Lease] : [];
     const of = ({ claim, resources }: Pick<Lease, 'claim'> & { readonly resources: readonly string[] }) =>
       all.find((it) => it.claim === claim && resources.some((each) => it.resource.startsWith(`${each}/`))) ?? null;
@@ -154,7 +154,7 @@ it('nothing moves by itself while a chain is changed, or leaves an accelerator b
       { running: null } as ScenarioView,
       { state: () => (accelerated === null ? null : { accelerated }) } as unknown as ElementManagers,
     );
-    const plan = { graph: { nodes: [], edges: [] } } as unknown as Plan;
+    const plan = { graph: { nodes, edges: [] } } as unknown as Plan;
     return hindrance.of(plan, PROPOSAL.disruption.moved, UpkeepPolicyRequest.parse({}), 0);
   };
   expect(why(null)).toBeNull();
@@ -165,6 +165,12 @@ it('nothing moves by itself while a chain is changed, or leaves an accelerator b
   expect(why(lent)).toBeNull();
   expect(why({ ...lent, resource: 'accelerator/server-2/instructions' }, true)).toBeNull();
   expect(why(null, true)).toBeNull();
+  const split = (node_id: string) => [
+    { kind: 'split', id: 'a.e1.split', chain_id: 'c-1', node_id, in_front_of: 0 },
+    ...['fw', 'ids'].map((node) => ({ kind: 'nf', id: `a.${node}.0`, chain_id: 'c-1', node_id: node })),
+  ];
+  expect(why(null, null, split('fw'))).toBe('a.fw.0 is split in steps, and its flows do not move.');
+  expect(why(null, null, split('ids'))).toBeNull();
 });
 
 it('quiet hours go over midnight, and a mean that differs by a little is the same', () => {

@@ -31,8 +31,8 @@ export class Hindrance {
     if (lost !== undefined) return `${lost} is lost.`;
     const [out] = [...servers, ...boards];
     if (out !== undefined) return `${out} is in maintenance.`;
-    if (plan.graph.nodes.some((node) => node.kind === 'split' && node.in_front_of !== undefined))
-      return 'An NF is being split in steps.';
+    const split = splitInSteps(plan, moved);
+    if (split !== null) return `${split} is split in steps, and its flows do not move.`;
     const lease = this.leases.all().find(({ claim }) => claim === 'change');
     if (lease) return `The ${lease.purpose} ${lease.holder} is under way.`;
     const lent = moved.find((each) => this.isLent(each));
@@ -47,6 +47,16 @@ export class Hindrance {
     if (!this.managers.state(instance)?.accelerated) return false;
     return this.leases.conflictOf({ claim: 'lend', holder: '', resources: [acceleratorResource(from)] }) !== null;
   }
+}
+
+/** An instance that would move although engines keep its flows in progress for it; null: none. */
+function splitInSteps({ graph }: Plan, moved: readonly Moved[]): string | null {
+  const fronts = graph.nodes.flatMap((node) =>
+    node.kind === 'split' && node.in_front_of !== undefined ? [`${node.chain_id} ${node.node_id}`] : [],
+  );
+  const isIn = new Set(fronts);
+  const staged = graph.nodes.filter((node) => 'node_id' in node && isIn.has(`${node.chain_id} ${node.node_id}`));
+  return moved.find(({ instance }) => staged.some(({ id }) => id === instance))?.instance ?? null;
 }
 
 /** Over midnight where it ends before it begins. */

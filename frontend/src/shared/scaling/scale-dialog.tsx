@@ -6,6 +6,7 @@ import { call } from '../api/client.js';
 import { PlanDialog } from '../chain/plan-dialog.js';
 import { planOptionsOf } from '../chain/plan-options.js';
 import { Choice } from '../ui/choice.js';
+import { scaledSplit } from './scaled-split.js';
 
 interface ScaleDialogProps {
   readonly nf: NfRef;
@@ -56,7 +57,7 @@ export default function ScaleDialog(props: ScaleDialogProps) {
       confirm={undo ? 'Undo' : verb}
       request={
         isValid
-          ? { chains: [{ chain_id, version, splits: [{ node_id, instances: count }] }], ...planOptionsOf(plan, {}) }
+          ? { chains: [{ chain_id, version, splits: [scaledSplit(plan, nf, count)] }], ...planOptionsOf(plan, {}) }
           : null
       }
       ask={{ label: 'Show the plan', hint: `Another number than ${from}, at most ${MOST}.`, onAsk: () => undefined }}

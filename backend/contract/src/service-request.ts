@@ -101,7 +101,9 @@ export type RequestWay = z.infer<typeof RequestWay>;
 export const RejectedInstance = z.strictObject({ instance: z.string(), nf: Name, constraint: Constraint });
 export type RejectedInstance = z.infer<typeof RejectedInstance>;
 
-export const ServiceRequestState = z.enum(['requested', 'deploying', 'active', 'refused', 'broken', 'released']);
+export const ServiceRequestState = z
+  .enum(['requested', 'deploying', 'active', 'late', 'refused', 'broken', 'released'])
+  .describe('late: its packets take its way, and have taken longer than its bound for some seconds');
 export type ServiceRequestState = z.infer<typeof ServiceRequestState>;
 
 export const ServiceRequest = z.strictObject({
@@ -109,9 +111,11 @@ export const ServiceRequest = z.strictObject({
   ...ServiceRequestSpec.shape,
   state: ServiceRequestState,
   way: RequestWay.nullable().describe('null: refused or broken'),
-  why: z.string().nullable().describe('refused or broken: why, as a sentence'),
-  shortages: z.array(Constraint).describe('refused or broken: what could not be met'),
-  nearest_us: DelayUs.nullable().describe('refused: least latency of any way, capacity and bounds lifted; null: none'),
+  why: z.string().nullable().describe('refused or broken: why, as a sentence; late: why no other way is taken'),
+  shortages: z.array(Constraint).describe('refused, broken or late: what could not be met'),
+  nearest_us: DelayUs.nullable().describe(
+    'refused or late: least latency of any way, capacity and bounds lifted; null: none',
+  ),
   rejected: z.array(RejectedInstance).max(128).describe('empty: not known, as for requests in bulk'),
   operation_id: Id.nullable().describe('that enforces it'),
   by: z.string(),

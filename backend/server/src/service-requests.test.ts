@@ -33,6 +33,9 @@ function asked(port: number, rest: Partial<ServiceRequestSpec> = {}): ServiceReq
   };
 }
 
+/** Of a histogram: some milliseconds, and some microseconds. */
+const [SLOW_BUCKET, FAST_BUCKET] = [300, 160];
+
 let server: TestServer;
 const poolNow = (): Promise<ServicePool> => server.api.call('getServicePool', { params: { id: 'pool' } });
 const requestNow = (id: string) => server.api.call('getServiceRequest', { params: { id } });
@@ -264,6 +267,49 @@ describe('service requests', () => {
     const before = await runs();
     for (let i = 0; i < 5; i++) for (const agent of server.agents.values()) await agent.reach();
     expect(await runs()).toBe(before);
+  });
+
+  it('are late while they miss their bounds, and take a way that keeps them as soon as there is one', async () => {
+    await server.bringUp(RACK);
+    // A good half of what the network card of a server carries, so that they are on two.
+    const nfs = [{ ...POOL.nfs[0]!, count: 2, rate_bps: 550_000_000 }];
+    await server.api.call('createServicePool', { body: { ...POOL, nfs } });
+    await until('the pool is ready', async () => (await poolNow()).state === 'ready');
+    const { instances } = await poolNow();
+    expect(new Set(instances.map(({ place }) => place)).size).toBe(2);
+    const wanted = { functions: ['monitor'], latency_us: 1000, throughput_bps: 1000 };
+    const { id, way } = await server.api.call('createServiceRequest', { body: asked(80, wanted) });
+    await becomes(id, 'active');
+    const [first] = way!.stages;
+    const measured = (other: number) => {
+      for (const { place } of instances)
+        server.agents.get(place!)!.sample(10, place === first!.place ? SLOW_BUCKET : other);
+      return requestNow(id);
+    };
+    const late = await until('it is late, and no other way is left', async () => {
+      const now = await measured(SLOW_BUCKET);
+      return now.state === 'late' && now.why !== null ? now : null;
+    });
+    expect(late).toMatchObject({
+      way,
+      why: expect.stringMatching(/^No other way keeps the bound\. The fastest way takes/),
+    });
+    expect(late.measured.latency_us).toBeGreaterThan(1000);
+    const active = await until('it has taken another way', async () => {
+      const now = await measured(FAST_BUCKET);
+      return now.state === 'active' && now.way!.stages[0]!.instance !== first!.instance ? now : null;
+    });
+    expect(active).toMatchObject({ why: null, shortages: [] });
+    expect((await poolNow()).instances.find((it) => it.id === first!.instance)!.booked_bps).toBe(0);
+    const { items } = await server.api.call('listEvents', { query: { limit: 1000 } });
+    const told = eventsOf(items, 'service-request').map(({ type }) => type.slice('service-request.'.length));
+    expect(told).toEqual(['accepted', 'active', 'late', 'accepted', 'active']);
+    // Without packets no bound is missed, and nothing is left to do.
+    await server.api.call('deleteServiceRequest', { params: { id } });
+    await until('no bound is watched', async () => {
+      const { items: loops } = await server.api.call('listLoops');
+      return loops.find((it) => it.id === 'service-request-bounds')!.next_run_ms === null;
+    });
   });
 
   it('wait for room with a pool that was left out, which only its own loop deploys again, until it is given up', async () => {

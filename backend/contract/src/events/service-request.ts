@@ -13,6 +13,7 @@ export const SERVICE_REQUEST_EVENTS = {
   'service-request.accepted': event({ title: 'Service request accepted', about: 'chain', data }),
   'service-request.refused': event({ title: 'Service request refused', about: 'chain', severity: 'warning', data }),
   'service-request.active': event({ title: 'Service request active', about: 'chain', data }),
+  'service-request.late': event({ title: 'Service request late', about: 'chain', severity: 'warning', data }),
   'service-request.broken': event({ title: 'Service request broken', about: 'chain', severity: 'warning', data }),
   'service-request.released': event({ title: 'Service request released', about: 'chain', data }),
 };

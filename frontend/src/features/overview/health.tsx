@@ -5,6 +5,7 @@ import {
   useHealth,
   useNfInstances,
   useNodes,
+  useServiceRequestCounts,
   useSloAlerts,
   useTwin,
 } from '../../shared/api/queries.js';
@@ -21,7 +22,8 @@ function useTroubles() {
   const { data: instances = [] } = useNfInstances();
   const { data: deployments = [] } = useDeployments();
   const { rows: slos } = useSloRows();
-  return troublesOf({ health, instances, deployments, slos }, useChainTitle());
+  const { data: requests } = useServiceRequestCounts();
+  return troublesOf({ health, instances, deployments, slos, requests }, useChainTitle());
 }
 
 export function HealthStrip() {
@@ -110,12 +112,12 @@ export function Troubles() {
   if (troubles.length === 0) return null;
   return (
     <ul className={classes.troubles} aria-label="Problems">
-      {troubles.map(({ key, name, status, detail, chain_id }) => (
+      {troubles.map(({ key, name, status, detail, chain_id, path = chain_id && chainPath(chain_id) }) => (
         <li key={key} data-status={cut ? 'stale' : status}>
-          {chain_id === null ? (
+          {path === null ? (
             <StatusBadge state={status} label={`${name} ${status}`} />
           ) : (
-            <Link to={chainPath(chain_id)}>
+            <Link to={path}>
               <StatusBadge state={status} label={`${name} ${status}`} />
             </Link>
           )}{' '}

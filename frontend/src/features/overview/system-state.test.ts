@@ -15,7 +15,7 @@ const slo = (chain_id: string, state: SloStatus['state'], measured: number | nul
   ({ chain_id, slo_id: 'p99', kind: 'latency', unit: 'us', target: 2000, measured, state }) as SloStatus;
 const troubles = (known: Partial<Known>) =>
   troublesOf(
-    { health: health('ok'), instances: [], deployments: [], slos: [], ...known },
+    { health: health('ok'), instances: [], deployments: [], slos: [], requests: undefined, ...known },
     (id: string) => `Chain ${id}`,
   );
 
@@ -74,6 +74,15 @@ describe('the state of the system', () => {
       'Objective violated: served before a class with priority 40.0 %, at most 20.0 %.',
       'Objective violated: CPU time of two classes 1.50, target 3.',
     ]);
+  });
+
+  it('is not ok while service requests miss their bounds or have no way', () => {
+    expect(troubles({ requests: { late: 0, broken: 0 } })).toEqual([]);
+    const found = troubles({ requests: { late: 2, broken: 1 } });
+    expect(found).toMatchObject([
+      { detail: '1 broken: no other way is left; 2 late: slower than their bounds.', path: '/service-requests' },
+    ]);
+    expect(systemState(health('ok'), found)).toBe('degraded');
   });
 
   it('lists the worst first', () => {

@@ -1,6 +1,7 @@
 import type { Deployment, Health, NfInstance, SloAlert, SloStatus } from '@orrery/contract';
 import type { ChainTitle } from '../../shared/api/chains.js';
 import { endingOf, reasonText } from '../../shared/format/ending.js';
+import { countText } from '../../shared/format/number.js';
 import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 
 export interface Trouble {
@@ -11,6 +12,8 @@ export interface Trouble {
   readonly detail: string;
   /** The chain that suffers from it; null: all may. */
   readonly chain_id: string | null;
+  /** The page that tells more; absent: that of the chain, if any. */
+  readonly path?: string;
 }
 
 /** What the state of the system follows from. */
@@ -19,13 +22,15 @@ export interface Known {
   readonly instances: readonly NfInstance[];
   readonly deployments: readonly Deployment[];
   readonly slos: readonly SloStatus[];
+  /** How many service requests are so. */
+  readonly requests: { readonly late: number; readonly broken: number } | undefined;
 }
 
 /**
- * Problems, worst first: failed before degraded; of the same status parts of the server before NFs, chains and objectives. Each is
+ * Problems, worst first: failed before degraded; of the same status parts of the server before NFs, chains, objectives and service requests. Each is
  * told once, at its cause: a chain not where one of its NFs failed, an objective not where its chain or an NF is in trouble.
  */
-export function troublesOf({ health, instances, deployments, slos }: Known, titleOf: ChainTitle): Trouble[] {
+export function troublesOf({ health, instances, deployments, slos, requests }: Known, titleOf: ChainTitle): Trouble[] {
   const parts = (health?.parts ?? []).flatMap(({ name, status, detail }): Trouble[] =>
     status === 'degraded' || status === 'failed' ? [{ key: `part/${name}`, name, status, detail, chain_id: null }] : [],
   );
@@ -50,8 +55,19 @@ export function troublesOf({ health, instances, deployments, slos }: Known, titl
       .join('; ')}.`;
     return { key: `objectives/${chain_id}`, name: titleOf(chain_id), status: 'degraded', detail, chain_id };
   });
-  const all = [...parts, ...nfs, ...chains, ...objectives];
+  const all = [...parts, ...nfs, ...chains, ...objectives, ...requestTroubles(requests)];
   return [...all.filter(({ status }) => status === 'failed'), ...all.filter(({ status }) => status === 'degraded')];
+}
+
+function requestTroubles({ late, broken }: NonNullable<Known['requests']> = { late: 0, broken: 0 }): Trouble[] {
+  const told = [
+    ...(broken > 0 ? [`${countText(broken)} broken: no other way is left`] : []),
+    ...(late > 0 ? [`${countText(late)} late: slower than their bounds`] : []),
+  ];
+  if (told.length === 0) return [];
+  const detail = `${told.join('; ')}.`;
+  const path = '/service-requests';
+  return [{ key: 'service-requests', name: 'Service requests', status: 'degraded', detail, chain_id: null, path }];
 }
 
 const MISSED: Readonly<Record<SloStatus['kind'], { readonly what: string; readonly bound: string }>> = {

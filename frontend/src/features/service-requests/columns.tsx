@@ -9,6 +9,7 @@ const STATUS: Readonly<Record<MeasuredRequest['state'], Status>> = {
   requested: 'working',
   deploying: 'working',
   active: 'healthy',
+  late: 'degraded',
   refused: 'degraded',
   broken: 'failed',
   released: 'idle',

@@ -110,7 +110,8 @@ vi.mock('../../shared/api/client.js', async (original) => ({
     if (name === 'listServiceRequests') {
       const { state, limit } = input.query!;
       if (state === undefined) return { items: all.slice(0, limit), total: all.length + unlisted.length + beyond };
-      return { items: [], total: all.filter((it) => it.state === state).length };
+      const those = [...all, ...unlisted].filter((it) => it.state === state);
+      return { items: those.slice(0, limit), total: those.length };
     }
     if (name === 'getBulkProgress') return { id: 'b', requests: 2, decided: 1, accepted: 1 };
     if (name !== 'createServiceRequests') return { hosts: [] };
@@ -227,6 +228,33 @@ describe('Service requests', () => {
     await waitFor(() => expect(shown()).toHaveLength(3));
     expect(screen.queryByText(/The newest/)).toBeNull();
     unlisted.pop();
+  });
+
+  it('lists those that are broken or late first, also where they are not among the newest', async () => {
+    lists.listServiceRequests = [ACTIVE, REFUSED];
+    lists.listServicePools = [POOL];
+    const slow = {
+      ...ACTIVE,
+      id: 'sr-9',
+      state: 'late' as const,
+      latency_us: 77,
+      why: 'No other way keeps the bound.',
+    };
+    unlisted.push(slow);
+    beyond = 1;
+    const user = show();
+    expect(await screen.findByText(/The newest 2 of 4, after 1 older in trouble\./)).toBeTruthy();
+    expect(await screen.findByText(/1 active, 1 late: slower than their bounds\./)).toBeTruthy();
+    const table = within(screen.getByRole('table', { name: 'Service requests' }));
+    const [, first] = table.getAllByRole('row');
+    expect(within(first!).getByText('late')).toBeTruthy();
+    await user.click(within(first!).getByRole('button', { name: /port.dst 80/ }));
+    const detail = within(screen.getByRole('complementary', { name: 'Service request sr-9' }));
+    expect(detail.getByText(/Its packets take longer than its bound/)).toBeTruthy();
+    expect(detail.getByText('No other way keeps the bound.')).toBeTruthy();
+    expect(detail.getByRole('button', { name: 'Release' })).toBeTruthy();
+    unlisted.pop();
+    beyond = 0;
   });
 
   it('says how many there are beyond all that it could read', async () => {

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconRouteSquare } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
-import { useInfrastructure, useServicePools } from '../../shared/api/queries.js';
+import { useInfrastructure, useServicePools, useServiceRequestCounts } from '../../shared/api/queries.js';
 import { useNeeds } from '../../shared/api/session.js';
 import { countText } from '../../shared/format/number.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
@@ -15,7 +15,7 @@ import { useUrlParam } from '../../shared/ui/url-state.js';
 import { REQUEST_COLUMNS } from './columns.js';
 import { Pools } from './pools.js';
 import { RequestDetail } from './request-detail.js';
-import { NO_REQUESTS, useServiceRequest, useServiceRequestCounts, useServiceRequests } from './requests-query.js';
+import { NO_REQUESTS, useServiceRequest, useServiceRequests } from './requests-query.js';
 import classes from './service-requests.module.css';
 
 const BulkDialog = lazy(() => import('./bulk-dialog.js'));
@@ -34,12 +34,12 @@ export function Component() {
   const [selectedId, select] = useUrlParam('request');
   const [open, setOpen] = useState<'request' | 'bulk' | 'pool' | null>(null);
   const [mayRequest, mayDesign] = [useNeeds('operator'), useNeeds('designer')];
-  const { items: requests, total } = query.data ?? NO_REQUESTS;
+  const { items: requests, newest, total } = query.data ?? NO_REQUESTS;
   const [first] = pools.data ?? [];
   const listed = requests.find(({ id }) => id === selectedId);
   const unlisted = useServiceRequest(selectedId !== '' && query.data && !listed ? selectedId : null);
   const selected = listed ?? unlisted.data;
-  const { active, broken } = counts.data ?? { active: 0, broken: 0 };
+  const { active, late, broken } = counts.data ?? { active: 0, late: 0, broken: 0 };
   const close = () => setOpen(null);
   const isUnknown = !pools.data && (pools.error ? 'The pools could not be read' : 'The pools are being read');
   const noPool = first ? null : isUnknown || 'There is no pool yet';
@@ -63,6 +63,7 @@ export function Component() {
           ) : (
             <LastKnown word=" Stale.">
               {`${countText(active)} active`}
+              {late > 0 && `, ${countText(late)} late: slower than their bounds`}
               {broken > 0 ? `, ${countText(broken)} broken: no other way is left.` : '.'}
             </LastKnown>
           )
@@ -103,7 +104,9 @@ export function Component() {
               total > requests.length && (
                 <div className={classes.more}>
                   <span className="muted">
-                    {`The newest ${countText(requests.length)} of ${countText(total)}${isAll ? ', which are as many as can be shown' : ''}.`}
+                    {`The newest ${countText(newest)} of ${countText(total)}`}
+                    {requests.length > newest && `, after ${countText(requests.length - newest)} older in trouble`}
+                    {isAll ? ', which are as many as can be shown.' : '.'}
                   </span>
                   {!isAll && (
                     <Button variant="default" size="compact-xs" loading={wantsAll} onClick={() => setWantsAll(true)}>

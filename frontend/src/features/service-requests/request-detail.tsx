@@ -28,7 +28,7 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
     onError: (error) => notifyError('The request was not released', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['service-requests'] }),
   });
-  const holds = ['requested', 'deploying', 'active', 'broken'].includes(state);
+  const holds = ['requested', 'deploying', 'active', 'late', 'broken'].includes(state);
   return (
     <DetailPanel title={id} label={`Service request ${id}`} onClose={onClose}>
       <Facts
@@ -41,6 +41,9 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
           ['Carried', <MeasuredText key="carried" quantity="bps" value={measured.bps} inText />],
         ]}
       />
+      {state === 'late' && (
+        <p role="status">Its packets take longer than its bound. Another way is looked for now and then.</p>
+      )}
       {why !== null && (
         <DetailSection title="Why">
           <p>{why}</p>

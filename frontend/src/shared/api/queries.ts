@@ -94,6 +94,19 @@ export const useSwitchEntries = (id: string, filter: Readonly<Record<'table' | '
     },
     refetchInterval: 2000,
   });
+/** How many service requests are under way, and in trouble, as the server counts them. */
+export function useServiceRequestCounts() {
+  return useQuery({
+    queryKey: ['service-requests', 'counts'],
+    queryFn: async ({ signal }) => {
+      const count = async (state: 'active' | 'late' | 'broken') =>
+        (await call('listServiceRequests', { query: { state, limit: 1, fields: 'id' } }, { signal })).total;
+      const [active, late, broken] = await Promise.all([count('active'), count('late'), count('broken')]);
+      return { active, late, broken };
+    },
+    refetchInterval: 10_000,
+  });
+}
 /** What they get is measured, and changes without an event. */
 export const useServicePools = () => useList('listServicePools', 'service-pools', 2000);
 export const useCapabilities = () => useList('listCapabilities', 'capabilities');

@@ -3,6 +3,7 @@ import type { RequestBounds } from '../../ports/request-bounds.js';
 import { PoolView } from './pool-view.js';
 import { Pools } from './pools.js';
 import { Requests } from './requests.js';
+import { isUnderWay } from './stored.js';
 
 /** The latencies that requests were accepted for, beside those that they get or would get. */
 @Injectable()
@@ -17,8 +18,8 @@ export class Bounds implements RequestBounds {
     const servers = new Map(moved.map(({ instance, to }) => [instance, to]));
     const late = this.pools.all().flatMap((pool) => {
       const { name } = pool.definition;
-      const active = this.requests.heldOf(name).filter(({ state }) => state === 'active');
-      return this.view.lateWith(pool, active, servers).map(({ id }) => `${name}/${id}`);
+      const underWay = this.requests.heldOf(name).filter(isUnderWay);
+      return this.view.lateWith(pool, underWay, servers).map(({ id }) => `${name}/${id}`);
     });
     return late.sort();
   }

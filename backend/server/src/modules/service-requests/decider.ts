@@ -34,8 +34,8 @@ interface Session {
 
 /** How ways are chosen anew. */
 interface Again {
-  /** What requests become that get no way. */
-  readonly without: 'broken' | 'refused';
+  /** What requests become that get no way; late ones keep theirs. */
+  readonly without: 'broken' | 'refused' | 'late';
   /** Why they need another one, as a sentence. */
   readonly why: (it: StoredRequest) => string;
   readonly signal: AbortSignal;
@@ -159,18 +159,24 @@ export class Decider {
       let same = 0;
       for (const before of again) {
         const decision = await call.admit(before, false);
-        if (decision.accepted && before.state === 'requested' && isSameWay(before, decision)) {
+        if (decision.accepted && isSameWay(before, decision)) {
           same++;
           continue;
         }
+        // Packets of a late request take its way until they take the other one.
+        const former = without === 'late' ? before.way : before.former;
         if (decision.accepted) {
-          found.push({ ...before, ...outcomeOf(decision), state: 'requested', operation_id: null, updated_ms: now });
+          const chosen = { ...before, ...outcomeOf(decision), former, operation_id: null, updated_ms: now };
+          found.push({ ...chosen, state: 'requested' });
           continue;
         }
         if (before.state === without && sameLack(before.shortages, decision.shortages)) continue;
         const detail = `${why(before)} ${decision.why}`;
-        const after = { ...before, ...outcomeOf(decision), state: without, why: detail, updated_ms: now };
-        failed.push({ before, after });
+        const refused = { ...before, ...outcomeOf(decision), why: detail, former: null, updated_ms: now };
+        failed.push({
+          before,
+          after: former ? { ...refused, state: 'late', way: former } : { ...refused, state: without },
+        });
       }
       return (batch: Batch) => {
         const chosen = found.filter(({ id }) => isAsItWas(befores.get(id)!));
@@ -178,8 +184,13 @@ export class Decider {
         call.bookIn(batch, chosen);
         for (const request of [...chosen, ...changed.map(({ after }) => after)]) this.requests.putIn(batch, request);
         this.requests.tellIn(batch, 'service-request.accepted', chosen);
-        const fresh = changed.filter(({ before }) => before.state !== without).map(({ after }) => after);
-        this.requests.tellIn(batch, `service-request.${without}`, fresh);
+        const fresh = changed.filter(({ before, after }) => before.state !== after.state).map(({ after }) => after);
+        for (const state of new Set([without, 'late'] as const))
+          this.requests.tellIn(
+            batch,
+            `service-request.${state}`,
+            fresh.filter((it) => it.state === state),
+          );
         return chosen.length + same;
       };
     };
@@ -276,6 +287,7 @@ class Call {
       created_ms: now,
       updated_ms: now,
       place,
+      former: null,
     };
     return { request, decision };
   }
@@ -309,14 +321,16 @@ class Call {
 
   private async begin(name: string): Promise<Session> {
     const pool = this.pools.get(name);
-    const held = this.requests.heldOf(name).filter(({ id }) => !this.without.has(id));
+    const all = this.requests.heldOf(name);
+    const held = all.filter(({ id }) => !this.without.has(id));
     const claims = this.requests.claimsOf(name).filter(({ id }) => !this.without.has(id));
-    const { state, all } = this.view.stateOf(pool, held, [...this.pools.slots(), ...[...this.slots].map(slotOf)]);
+    const taken = [...this.pools.slots(), ...[...this.slots].map(slotOf)];
+    const { state, all: instances } = this.view.stateOf(pool, held, taken);
     const working = new Set(state.instances.map(({ id }) => id));
-    const { ways } = this.view.waysOf(pool, held, (id) => working.has(id));
+    const { ways } = this.view.waysOf(pool, held, (id) => working.has(id), all);
     const entries = await this.view.entryRoomOf(pool, held, this.pace);
     const admissions = new Admissions({
-      state: { ...state, options: state.options.slice(0, Math.max(0, MAX_POOL_INSTANCES - all.length)) },
+      state: { ...state, options: state.options.slice(0, Math.max(0, MAX_POOL_INSTANCES - instances.length)) },
       ways,
       known: this.index,
       held: this.view.classesOfOthers(this.pools.all()),
@@ -344,8 +358,9 @@ function sameLack(a: readonly Constraint[], b: readonly Constraint[]): boolean {
   return what(a) === what(b);
 }
 
-/** Whether the request has the way that was chosen. */
-function isSameWay({ way }: StoredRequest, chosen: Accepted): boolean {
+/** Whether the request has the way that was chosen, or is to get it. */
+function isSameWay({ state, way }: StoredRequest, chosen: Accepted): boolean {
+  if (state !== 'requested' && state !== 'late') return false;
   const { number, instances } = chosen.way;
   return way?.number === number && way.stages.map(({ instance }) => instance).join() === instances.join();
 }

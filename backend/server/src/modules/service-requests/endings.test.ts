@@ -29,7 +29,7 @@ it('an operation that was taken back is tried again a few times, and one that wa
 });
 
 it('a plan that takes too long is tried again a few times, while nothing changes on which it depends', () => {
-  const memory = new Memories().of('pool');
+  const memory = new Memories(1000).of('pool');
   const endsIn = (surroundings: string) => endingOfLate('it took too long', takeLate(memory, surroundings)).is;
   expect(['a', 'a', 'a', 'a', 'a'].map(endsIn)).toEqual(['passing', 'passing', 'passing', 'passing', 'final']);
   takeNote(memory, { is: 'final', why: '' }, 0);

@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { type ChainDefinition, ImplementationChoice, type Operation } from '@orrery/contract';
 import { poolChain } from '@orrery/planner';
+import { CONFIG, type Config } from '../../platform/config.js';
 import type { ControlLoop } from '../../platform/control-loop/control-loop.js';
 import { CONTROL_LOOPS, type ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition.js';
-import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
+import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { conflict } from '../../platform/problem.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
@@ -13,6 +14,7 @@ import { type ChainKeeper, NOT_KEPT_CHAINS, type NotKeptChains } from '../../por
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { Decider } from './decider.js';
 import { backoffMs, type Ending, endingOf, endingOfLate, type Refusal, refusalOf } from './endings.js';
+import { seekForLate } from './late-requests.js';
 import { Memories, takeLate, takeNote } from './memories.js';
 import { heldRequest, PoolView, passes } from './pool-view.js';
 import { Pools } from './pools.js';
@@ -32,7 +34,7 @@ const ANEW = { firstMs: 2000, mostMs: 60_000 };
 @Injectable()
 export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loop: ControlLoop;
-  private readonly memories = new Memories();
+  private readonly memories: Memories;
 
   constructor(
     @Inject(CONTROL_LOOPS) loops: ControlLoops,
@@ -46,13 +48,15 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     @Inject(OPERATIONS) private readonly operations: OperationLog,
     @Inject(Surroundings) private readonly surroundings: Surroundings,
     @Inject(NOT_KEPT_CHAINS) notKept: NotKeptChains,
+    @Inject(CONFIG) config: Config,
   ) {
+    this.memories = new Memories(config.timing.sloPeriodMs);
     notKept.leaveTo(this);
     this.loop = loops.add({
       id: 'service-requests',
       title: 'Service requests',
       purpose:
-        'Brings accepted service requests into their pools, and finds other ways for those whose instances fail.',
+        'Brings accepted service requests into their pools, and finds other ways for those that are late or lose instances.',
       tickMs: null,
       backoff: BACKOFF,
       deadlineMs: DEADLINE_MS,
@@ -137,6 +141,9 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     }
     if (pool.removing) return this.takeDown(run, pool);
     const dueMs = pool.ready ? await this.chooseAgain(run, pool) : [];
+    const { requests, decider } = this;
+    const lateMs = pool.ready ? await seekForLate(run, run.key, { requests, decider, ...memory }) : null;
+    if (lateMs !== null) dueMs.push(lateMs);
     if (memory.crowded) await this.decideAnew(run, run.key);
     const leftMs = pool.given_up ? 0 : memory.notBeforeMs - performance.now();
     if (leftMs > 0) dueMs.push(leftMs);
@@ -168,7 +175,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
       const wanted = this.wanted(pool, held);
       if (running && isDeepStrictEqual(running, wanted)) {
         // They take ways that their pool has with their classes already.
-        this.requests.changeIn(batch, waiting, { state: 'active' }, 'service-request.active');
+        this.requests.changeIn(batch, waiting, { state: 'active', former: null }, 'service-request.active');
         if (pool.failed !== null) this.pools.putIn(batch, { ...pool, failed: null });
         return false;
       }
@@ -256,7 +263,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
       const own = this.requests.claimsOf(name).filter((it) => isOf(it, id));
       switch (ending.is) {
         case 'done':
-          this.requests.changeIn(batch, own, { state: 'active' }, 'service-request.active');
+          this.requests.changeIn(batch, own, { state: 'active', former: null }, 'service-request.active');
           this.pools.putIn(batch, { ...this.asItRuns(pool), operation_id: null, ready: true, failed: null });
           return;
         case 'passing':
@@ -265,18 +272,22 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
           this.pools.putIn(batch, { ...pool, operation_id: null });
           return;
         case 'final':
-          this.requests.changeIn(
-            batch,
-            own,
-            { state: 'refused', way: null, why: `It could not be deployed. ${ending.why}` },
-            'service-request.refused',
-          );
+          this.giveUpIn(batch, own, `It could not be deployed. ${ending.why}`);
           this.pools.putIn(batch, { ...this.withoutFailed(pool), operation_id: null, failed: ending.why });
       }
     });
     takeNote(memory, ending, performance.now());
     // Others are tried again without those that were refused.
     memory.refused = refused && { ...refused, surroundings: this.surroundings.now() };
+  }
+
+  /** Requests without the ways that were to be enforced: late ones keep those that they have, and others are refused. */
+  private giveUpIn(batch: Batch, requests: readonly StoredRequest[], why: string): void {
+    const refused = requests.filter(({ former }) => former === null);
+    this.requests.changeIn(batch, refused, { state: 'refused', way: null, why }, 'service-request.refused');
+    const late = requests.filter(({ former }) => former !== null);
+    for (const it of late) this.requests.changeIn(batch, [it], { state: 'late', way: it.former, former: null, why });
+    this.requests.tellIn(batch, 'service-request.late', late);
   }
 
   /** With instances in software that have left their slots for good, so that these are free for others. */

@@ -29,7 +29,7 @@ function requested(n: number): StoredRequest {
     state: 'requested',
     way: { number: 1, stages: [{ instance: 'monitor-1', ...stage }], latency_us: 2 },
     ...{ why: null, shortages: [], nearest_us: null, rejected: [], operation_id: null, by: 'ann' },
-    ...{ created_ms: n, updated_ms: n, place: n },
+    ...{ created_ms: n, updated_ms: n, place: n, former: null },
   };
 }
 
@@ -89,7 +89,7 @@ async function server({ store, state, operations }: World, its: Store) {
   const surroundings = { now: () => 'the same' };
   const parts = [
     ...[loops, collections, pools, requests, {}, view, chains, operations.deployer(its), operations.log],
-    ...[surroundings, { leaveTo: () => undefined }],
+    ...[surroundings, { leaveTo: () => undefined }, { timing: { sloPeriodMs: 1000 } }],
   ];
   const enforcement = new Enforcement(...(parts as unknown as ConstructorParameters<typeof Enforcement>));
   const run = {

@@ -1,5 +1,6 @@
 import type { ChainDefinition } from '@orrery/contract';
 import { backoffMs, type Ending } from './endings.js';
+import { Searches } from './searches.js';
 
 /** Between attempts to enforce what something else was in the way of. */
 const RETRY = { firstMs: 500, mostMs: 30_000 };
@@ -26,9 +27,11 @@ export interface Memory {
   /** Attempts in a row that found no way for broken requests, and when the next one is due. */
   vain: number;
   anewMs: number;
+  /** For late requests. */
+  readonly searches: Searches;
 }
 
-const NOTHING: Memory = {
+const NOTHING: Omit<Memory, 'searches'> = {
   failures: 0,
   notBeforeMs: 0,
   ended: 0,
@@ -45,8 +48,11 @@ const NOTHING: Memory = {
 export class Memories {
   private readonly all = new Map<string, Memory>();
 
+  /** `periodMs`: between comparisons of latencies with bounds. */
+  constructor(private readonly periodMs: number) {}
+
   of(pool: string): Memory {
-    const known = this.all.get(pool) ?? { ...NOTHING };
+    const known = this.all.get(pool) ?? { ...NOTHING, searches: new Searches(this.periodMs) };
     this.all.set(pool, known);
     return known;
   }

@@ -1,5 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type NotKept, nfInstances, type ServicePool, type SlotRef, sampleKey } from '@orrery/contract';
+import {
+  type NotKept,
+  nfInstances,
+  type RequestWay,
+  type ServicePool,
+  type SlotRef,
+  sampleKey,
+} from '@orrery/contract';
 import {
   brokenWays,
   EntryRoom,
@@ -24,7 +31,7 @@ import { NOT_KEPT_CHAINS, type NotKeptChains } from '../../ports/not-kept-chains
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { Presence } from './presence.js';
-import type { HoldingRequest, StoredPool, StoredRequest } from './stored.js';
+import { type HoldingRequest, isUnderWay, type StoredPool, type StoredRequest } from './stored.js';
 
 /** A measurement that is older is not of now. */
 const FRESH_MS = 3000;
@@ -85,10 +92,22 @@ export class PoolView {
     });
   }
 
-  /** Ways that have a number, those that broken instances keep among them. */
-  waysOf(pool: StoredPool, held: readonly HoldingRequest[], works: (instance: string) => boolean) {
+  /**
+   * Ways that have a number: those that broken instances keep among them, and those that packets of late requests take, or may
+   * take again.
+   */
+  waysOf(
+    pool: StoredPool,
+    held: readonly HoldingRequest[],
+    works: (instance: string) => boolean,
+    all: readonly HoldingRequest[] = held,
+  ) {
     const kept = this.keptWays(pool, works);
-    return { kept, ways: waysOf(pool.instances, held.map(heldRequest), kept) };
+    const taken = all.flatMap(({ state, way, former }) => [
+      ...(state === 'late' ? [way] : []),
+      ...(former ? [former] : []),
+    ]);
+    return { kept, ways: waysOf(pool.instances, held.map(heldRequest), [...kept, ...taken.map(numbered)]) };
   }
 
   private keptWays(pool: StoredPool, works: (instance: string) => boolean): NumberedWay[] {
@@ -179,24 +198,36 @@ export class PoolView {
     const latencies = new Map(
       [...ways].map(([number, { stages }]) => [number, latencyOf(stages.map(({ instance }) => instance))]),
     );
-    return held.filter(({ way, latency_us }) => (latencies.get(way.number) ?? 0) > latency_us * (1 + ROUNDING));
+    return held.filter((it) => isTooLong(latencies.get(it.way.number) ?? 0, it));
+  }
+
+  /**
+   * What packets take on a way of the pool: the medians of its instances over the last seconds, and the links between them.
+   * Null: one was not measured.
+   */
+  measuredLatencies({ chain_id }: StoredPool): (way: RequestWay) => number | null {
+    const running = nfInstances(this.deployments.plan?.graph).filter((it) => it.chain_id === chain_id);
+    const medians = new Map(
+      running.map(({ node_id, id }) => {
+        return [node_id, this.telemetry.newest(sampleKey('instance', id, 'latency_p50_us'), FRESH_MS)];
+      }),
+    );
+    return ({ stages }) =>
+      stages.reduce<number | null>((sum, { instance, transit_us }) => {
+        const median = medians.get(instance) ?? null;
+        return sum === null || median === null ? null : sum + median + transit_us;
+      }, 0);
   }
 
   /** What packets of the request get: `state` is that of its pool. */
-  measuredOf(request: StoredRequest, { chain_id }: StoredPool): { latency_us: number | null; bps: number | null } {
-    if (request.state !== 'active' || !request.way) return { latency_us: null, bps: null };
-    const running = nfInstances(this.deployments.plan?.graph).filter((it) => it.chain_id === chain_id);
-    const medians = request.way.stages.map(({ instance, transit_us }) => {
-      const id = running.find(({ node_id }) => node_id === instance)?.id;
-      const median = id && this.telemetry.newest(sampleKey('instance', id, 'latency_p50_us'), FRESH_MS);
-      return typeof median === 'number' ? median + transit_us : null;
-    });
+  measuredOf(request: StoredRequest, pool: StoredPool): { latency_us: number | null; bps: number | null } {
+    if (!isUnderWay(request) || !request.way) return { latency_us: null, bps: null };
     const rule = `classify/${request.pool}.${wayEdge(request.way.number, 1)}.${request.id}`;
     const rates = this.infrastructure.current.infrastructure.switches.flatMap(
       ({ id }) => this.telemetry.newest(sampleKey('rule', `${id} ${rule}`, 'bps'), FRESH_MS) ?? [],
     );
     return {
-      latency_us: medians.reduce<number | null>((sum, us) => (sum === null || us === null ? null : sum + us), 0),
+      latency_us: this.measuredLatencies(pool)(request.way),
       bps: rates.length === 0 ? null : rates.reduce((sum, bps) => sum + bps, 0),
     };
   }
@@ -229,9 +260,19 @@ function isSame(a: SlotRef, b: SlotRef): boolean {
 
 function bookedBy(held: readonly HoldingRequest[]): Map<string, number> {
   const booked = new Map<string, number>();
-  for (const { way, throughput_bps } of held)
-    for (const { instance } of way.stages) booked.set(instance, (booked.get(instance) ?? 0) + throughput_bps);
+  for (const { way, former, throughput_bps } of held)
+    for (const instance of new Set([way, ...(former ? [former] : [])].flatMap((it) => numbered(it).instances)))
+      booked.set(instance, (booked.get(instance) ?? 0) + throughput_bps);
   return booked;
+}
+
+function numbered({ number, stages }: RequestWay): NumberedWay {
+  return { number, instances: stages.map(({ instance }) => instance) };
+}
+
+/** Whether packets that take so long miss the bound of the request. */
+export function isTooLong(us: number, { latency_us }: Pick<StoredRequest, 'latency_us'>): boolean {
+  return us > latency_us * (1 + ROUNDING);
 }
 
 export function passes(way: HoldingRequest['way'], instance: string): boolean {
@@ -240,6 +281,5 @@ export function passes(way: HoldingRequest['way'], instance: string): boolean {
 
 /** As the pool's chain carries it. */
 export function heldRequest({ id, from, match, throughput_bps, way }: HoldingRequest): HeldRequest {
-  const instances = way.stages.map(({ instance }) => instance);
-  return { id, from, match, throughput_bps, way: { number: way.number, instances } };
+  return { id, from, match, throughput_bps, way: numbered(way) };
 }

@@ -75,9 +75,10 @@ export class Requests implements OnModuleInit {
     this.requests.onChange(({ put, removed }) => listener([...put, ...removed]));
   }
 
-  describe({ place: _, ...request }: StoredRequest): MeasuredRequest {
+  describe(stored: StoredRequest): MeasuredRequest {
+    const { place: _place, former: _former, ...request } = stored;
     const pool = this.pools.find(request.pool);
-    const measured = pool ? this.view.measuredOf({ ...request, place: 0 }, pool) : { latency_us: null, bps: null };
+    const measured = pool ? this.view.measuredOf(stored, pool) : { latency_us: null, bps: null };
     return { ...request, measured };
   }
 

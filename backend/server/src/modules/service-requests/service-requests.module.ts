@@ -11,6 +11,7 @@ import { pageOf } from '../../platform/paging.js';
 import { conflict } from '../../platform/problem.js';
 import { Caller, Gone, Input, Route } from '../../platform/route.js';
 import { REQUEST_BOUNDS } from '../../ports/request-bounds.js';
+import { BoundWatch } from './bound-watch.js';
 import { Bounds } from './bounds.js';
 import { Decider } from './decider.js';
 import { Enforcement } from './enforcement.js';
@@ -134,6 +135,7 @@ class ServiceRequestsController {
     Decider,
     Surroundings,
     Enforcement,
+    BoundWatch,
     { provide: REQUEST_BOUNDS, useClass: Bounds },
   ],
   exports: [REQUEST_BOUNDS],

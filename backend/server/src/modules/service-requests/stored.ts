@@ -1,4 +1,4 @@
-import { Id, PoolInstance, ServicePoolDefinition, ServiceRequest, TimestampMs } from '@orrery/contract';
+import { Id, PoolInstance, RequestWay, ServicePoolDefinition, ServiceRequest, TimestampMs } from '@orrery/contract';
 import { z } from 'zod';
 
 /** A pool as it is kept. */
@@ -22,11 +22,16 @@ export const StoredPool = z.strictObject({
 });
 export type StoredPool = z.infer<typeof StoredPool>;
 
-/** A request as it is kept; of those in bulk, `place` keeps their order. */
-export const StoredRequest = ServiceRequest.extend({ place: z.int().min(0) });
+/** A request as it is kept. */
+export const StoredRequest = ServiceRequest.extend({
+  /** Keeps the order of those in bulk. */
+  place: z.int().min(0),
+  /** The way that its packets take until they take a better one, to which it goes back where that does not come about. */
+  former: RequestWay.nullable().default(null),
+});
 export type StoredRequest = z.infer<typeof StoredRequest>;
 
-const HOLDING = ['requested', 'deploying', 'active'] as const;
+const HOLDING = ['requested', 'deploying', 'active', 'late'] as const;
 
 /** A request that holds capacity. */
 export type HoldingRequest = StoredRequest & {
@@ -36,6 +41,11 @@ export type HoldingRequest = StoredRequest & {
 
 export function holds(request: StoredRequest): request is HoldingRequest {
   return request.way !== null && HOLDING.some((state) => state === request.state);
+}
+
+/** Whether packets of the request take its way. */
+export function isUnderWay({ state }: StoredRequest): boolean {
+  return state === 'active' || state === 'late';
 }
 
 /** Whether the request holds capacity or, broken, waits for some. */

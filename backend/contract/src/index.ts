@@ -54,6 +54,7 @@ export * from './learnt-profile.js';
 export * from './legacy-program.js';
 export * from './lending.js';
 export * from './lifecycle.js';
+export * from './lineage.js';
 export * from './loops.js';
 export * from './nf-descriptor.js';
 export * from './node-spec.js';

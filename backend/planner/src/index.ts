@@ -129,7 +129,6 @@ export { solveWithHighs } from './solver/highs.js';
 export type { Limits, LinearModel, Solution, Solver } from './solver/linear-model.js';
 export { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase, stepKindsOf } from './transition/phases.js';
 export { sameContent } from './transition/same-spec.js';
-export { lineageOf } from './transition/succession.js';
 // Upkeep of placements.
 export type { Move } from './upkeep/better-places.js';
 export {

@@ -78,7 +78,12 @@ describe('a server that is lost', () => {
     expect(await placeOf(b)).toBe(second);
     await until('it is told', async () => eventsOf(await events(), 'healing.moved').length > 0);
     const told = await events();
-    expect(eventsOf(told, 'healing.lost')).toMatchObject([{ subject: first, data: { instances: ['a.monitor.0'] } }]);
+    const lost = { instances: ['a.monitor.0'], chains: [a] };
+    expect(eventsOf(told, 'healing.lost')).toMatchObject([{ subject: first, data: lost }]);
+    // Charts of the chain mark it, though the chain runs elsewhere by now.
+    const query = { about: a, marked: 'true', limit: 500 } as const;
+    const marked = (await server.api.call('listEvents', { query })).items.map(({ type }) => type);
+    expect(marked).toEqual(expect.arrayContaining(['healing.lost', 'healing.moved']));
     expect(eventsOf(told, 'healing.not-kept')).toEqual([]);
     expect(await out()).toMatchObject([{ id: first, maintenance: null, lost: { why: 'its agent is not connected' } }]);
 

@@ -5,6 +5,7 @@ import { NotKept } from '../plan.js';
 import { event } from './declare.js';
 
 const kind = z.enum(['server', 'board']);
+const chains = z.array(Id).default([]).describe('of what runs, or ran, there');
 const { slo_id, priority, constraint } = NotKept.shape;
 
 export const HEALING_EVENTS = {
@@ -12,31 +13,31 @@ export const HEALING_EVENTS = {
     title: 'Maintenance began',
     about: 'node',
     marks: true,
-    data: z.object({ kind, operation_id: Id.nullable() }),
+    data: z.object({ kind, operation_id: Id.nullable(), chains }),
   }),
   'maintenance.ended': event({
     title: 'Back in service',
     about: 'node',
     marks: true,
-    data: z.object({ kind, operation_id: Id.nullable() }),
+    data: z.object({ kind, operation_id: Id.nullable(), chains }),
   }),
   'healing.lost': event({
     title: 'Server lost',
     about: 'node',
     severity: 'error',
-    data: z.object({ instances: z.array(Id).describe('that ran there, with their flow state') }),
+    data: z.object({ instances: z.array(Id).describe('that ran there, with their flow state'), chains }),
   }),
   'healing.moved': event({
     title: 'What was lost runs elsewhere',
     about: 'node',
     marks: true,
-    data: z.object({ operation_id: Id }),
+    data: z.object({ operation_id: Id, chains }),
   }),
   'healing.refused': event({
     title: 'Not possible without it',
     about: 'node',
     severity: 'error',
-    data: z.object({}),
+    data: z.object({ chains }),
   }),
   'healing.not-kept': event({
     title: 'Not kept',
@@ -60,7 +61,7 @@ export const HEALING_EVENTS = {
     title: 'Returned to the server',
     about: 'node',
     marks: true,
-    data: z.object({ operation_id: Id }),
+    data: z.object({ operation_id: Id, chains }),
   }),
   'healing.policy': event({
     title: 'Healing policy changed',

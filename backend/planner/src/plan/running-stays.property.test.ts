@@ -1,10 +1,9 @@
-import { type NfDescriptor, nfInstances, Plan, type PlannedChain } from '@orrery/contract';
+import { lineageOf, type NfDescriptor, nfInstances, Plan, type PlannedChain } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chainOf } from '../testing/chains.js';
 import { descriptor, FIREWALL, MONITOR, NAT } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { lineageOf } from '../transition/succession.js';
 import { makePlan } from './make-plan.js';
 
 const STATELESS = descriptor('plain', { state: { kind: 'none', key: [] }, affinity: [] });

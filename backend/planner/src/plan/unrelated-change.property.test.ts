@@ -1,11 +1,10 @@
-import { nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
+import { lineageOf, nfInstances, type Plan, type PlannedChain } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CORE_BUDGET } from '../igraph/sizing.js';
 import { chainOf } from '../testing/chains.js';
 import { descriptor } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
-import { lineageOf } from '../transition/succession.js';
 import { makePlan } from './make-plan.js';
 
 const DESCRIPTORS = [descriptor('wide'), descriptor('one', { scaling: { max_instances: 1 } })];

@@ -1,21 +1,6 @@
-import { nfInstances, type Plan } from '@orrery/contract';
+import { generationOf, lineageOf, nfInstances, type Plan } from '@orrery/contract';
 import { type PartOf, withParts } from '../igraph/parts.js';
 import { NOTHING_KNOWN, type Recall } from '../recall.js';
-
-/**
- * An instance that moves becomes a new one, so that both run until traffic and flow state have gone over: `fw.0`, then
- * `fw.0-2`, `fw.0-3`. What runs in a slot of a board stays with the slot.
- */
-const SUCCESSION = /^(.*\.(?:container-|parallel-|scheduled-)*\d+)-(\d+)$/;
-
-/** The id of the first of the instances that followed each other. */
-export function lineageOf(id: string): string {
-  return SUCCESSION.exec(id)?.[1] ?? id;
-}
-
-function place(id: string): number {
-  return Number(SUCCESSION.exec(id)?.[2] ?? 1);
-}
 
 /** The graph whose instances are called what the running ones of the same lineage are called. */
 export function withRunningNames<Graph extends AnyGraph>(
@@ -29,7 +14,7 @@ export function withRunningNames<Graph extends AnyGraph>(
 
 /** Ids for running instances that move. */
 export function successors(ids: readonly string[]): Map<string, string> {
-  return new Map(ids.map((id) => [id, `${lineageOf(id)}-${place(id) + 1}`]));
+  return new Map(ids.map((id) => [id, `${lineageOf(id)}-${generationOf(id) + 1}`]));
 }
 
 interface AnyGraph {

@@ -1,11 +1,10 @@
-import { nfInstances, type Plan, RequestedChange } from '@orrery/contract';
+import { lineageOf, nfInstances, type Plan, RequestedChange } from '@orrery/contract';
 import { binsOf } from '../placement/problem.js';
 import type { PlanInput } from '../plan/input.js';
 import { makePlan } from '../plan/make-plan.js';
 import { offeredBy } from '../plan/offered.js';
 import { parsedInput } from '../plan/parsed-input.js';
 import { planRefusal } from '../plan/refusal.js';
-import { lineageOf } from '../transition/succession.js';
 import { betterPlaces, type Move } from './better-places.js';
 import { driftsOf, hasDrifted, type NfDrift } from './drift.js';
 import { figuresOf, type PlacementFigures } from './figures.js';

@@ -1,7 +1,6 @@
-import { type InstanceGraph, nfInstances, type Plan } from '@orrery/contract';
+import { type InstanceGraph, lineageOf, nfInstances, type Plan } from '@orrery/contract';
 import type { PlacedNode } from '../igraph/graph.js';
 import { partsOf } from '../igraph/parts.js';
-import { lineageOf } from '../transition/succession.js';
 
 /** What an instance carried over a window. */
 export interface MeasuredLoad {

@@ -1,11 +1,12 @@
-import type { NfInstance } from '@orrery/contract';
+import { lineageOf, type NfInstance } from '@orrery/contract';
 import { parseSampleKey, type SampleName } from '@orrery/contract/sample-keys';
 import { useMemo } from 'react';
 import { useNfInstances } from '../api/queries.js';
 
 /**
  * What series are about: their subjects; of a chain its instances, and what these run on; of an instance its chain, and what it runs
- * on. Null: a series is of the whole network.
+ * on, or what runs now in its place; of each instance the first of those that followed each other. Null: a series is of the whole
+ * network.
  */
 export function partsOf(
   keys: readonly string[],
@@ -18,8 +19,9 @@ export function partsOf(
     const own = idsOf(name);
     for (const id of own) parts.add(id);
     for (const { id, chain_id, server, slot } of instances) {
-      const isOf = own.some((each) => each === chain_id || each === id || id.startsWith(`${each}.`));
-      if (isOf) for (const each of [id, chain_id, server, slot?.board]) if (each !== undefined) parts.add(each);
+      const first = lineageOf(id);
+      const isOf = own.some((each) => each === chain_id || lineageOf(each) === first || id.startsWith(`${each}.`));
+      if (isOf) for (const each of [id, first, chain_id, server, slot?.board]) if (each !== undefined) parts.add(each);
     }
   }
   return parts;

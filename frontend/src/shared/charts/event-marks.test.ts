@@ -115,6 +115,21 @@ describe('marks of events on charts', () => {
     expect(about('link.down', 'link-9', {})).toBe(true);
   });
 
+  it('are about what ran elsewhere before, too', () => {
+    const now = { id: 'web.ids.0-2', chain_id: 'ch-1', server: 'server-1', slot: null };
+    for (const key of [sampleKey('chain', 'ch-1', 'pps'), sampleKey('instance', 'web.ids.0', 'pps')]) {
+      const parts = partsOf([key], [now])!;
+      const about = (type: Event['type'], subject: string, data: object) =>
+        isAbout({ ...event(0, 'info', type), subject, data } as Event, parts);
+      expect(about('healing.lost', 'server-3', { instances: ['web.ids.0'], chains: ['ch-1'] })).toBe(true);
+      expect(about('healing.moved', 'server-3', { operation_id: 'op-1', chains: ['ch-1'] })).toBe(true);
+      expect(about('healing.moved', 'server-3', { operation_id: 'op-1', chains: ['ch-2'] })).toBe(false);
+      expect(about('nf.accelerated', 'web.ids.0', {})).toBe(true);
+      expect(about('nf.accelerated', 'web.ids.0-3', {})).toBe(true);
+      expect(about('nf.accelerated', 'web.ids.1-2', {})).toBe(false);
+    }
+  });
+
   it('are known since the log was read, as far as that joins what came in, and otherwise since that', () => {
     const none = { events: [], dropped_id: null, latest_id: null };
     const read = { edge_ms: 1000, about: undefined, items: [event(3000)], begins_ms: null, until_id: '4000-0' };

@@ -57,7 +57,9 @@ export class Accounts {
         if (operation_id !== null)
           for (const id of this.leftBehind(made, before)) {
             const message = `What ${id} ran and has room runs elsewhere`;
-            draft.tell({ type: 'healing.moved', subject: id, message, data: { operation_id } });
+            const gone = instancesOn(before, this.infrastructure.current.infrastructure, { id, kind: 'server' });
+            const data = { operation_id, chains: chainsOf(gone) };
+            draft.tell({ type: 'healing.moved', subject: id, message, data });
           }
         for (const { chain_id, slo_id, because, priority, constraint } of made.not_kept ?? []) {
           // Left out again: nothing was taken down.

@@ -14,7 +14,7 @@ import { isOver } from '../../ports/operation-log.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { Accounts, isDone } from './accounts.js';
 import { ChangeLimit } from './change-limit.js';
-import { instancesOn, leftSoFar, returnTo, toDrain, uses } from './moves.js';
+import { chainsOf, instancesOn, leftSoFar, returnTo, toDrain, uses } from './moves.js';
 import { HealingRecords } from './records.js';
 import { Redeployment } from './redeployment.js';
 import { Retries } from './retries.js';
@@ -131,18 +131,19 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
           return { ...now, operation_id: null, ...(isBack(now) ? { return_refused: error?.detail ?? why } : {}) };
         });
         const { kind } = part;
+        const data = { operation_id: id, chains: chainsOf(part.left) };
         if (isCancelled)
           draft.tell({
             type: 'maintenance.ended',
             subject: part.id,
             message: 'Its operation was cancelled',
             actor: cancelled_by,
-            data: { kind, operation_id: id },
+            data: { kind, ...data },
           });
         // That a move away came about is told with its plan, since by then the part may be well again.
         if (!isDone(operation) || !isBack(part)) return;
         const message = `What left ${part.id} runs there again`;
-        draft.tell({ type: 'healing.returned', subject: part.id, message, data: { operation_id: id } });
+        draft.tell({ type: 'healing.returned', subject: part.id, message, data });
       });
       decide({ subject: part.id, what: 'Take note of the change', why, inputs: { state }, told: true });
     }
@@ -186,7 +187,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
           type: 'healing.lost',
           subject: id,
           message: `${id} is lost: ${ill.why} for ${grace_s} s. The flow state of what ran there is lost`,
-          data: { instances: instances.map((instance) => instance.id) },
+          data: { instances: instances.map((instance) => instance.id), chains: chainsOf(instances) },
         });
       });
       this.wellbeing.lost(id, nowMs);
@@ -302,8 +303,8 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
             ? { ...now, operation_id: null, return_refused: isBack(now) ? refusal : now.return_refused }
             : now,
         );
-      if (!isTold && !isReturn)
-        draft.tell({ type: 'healing.refused', subject: parts[0]!.id, message: refusal, data: {} });
+      const data = { chains: chainsOf(parts.flatMap(({ left }) => left)) };
+      if (!isTold && !isReturn) draft.tell({ type: 'healing.refused', subject: parts[0]!.id, message: refusal, data });
     });
     this.told.set(key, refusal);
     if (!isTold) decide({ subject, what: `${what}: not possible`, why: refusal, inputs: {}, told: !isReturn });

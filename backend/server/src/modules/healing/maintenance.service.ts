@@ -16,7 +16,7 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { LENDERS, type Lenders } from '../../ports/lenders.js';
 import { isOver } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
-import { instancesOn, leftSoFar, movesOf, returnTo, toDrain, uses, warningsOf } from './moves.js';
+import { chainsOf, instancesOn, leftSoFar, movesOf, returnTo, toDrain, uses, warningsOf } from './moves.js';
 import { HealingRecords } from './records.js';
 
 const NOTHING: Omit<MaintenanceChange, 'part'> = { operation_id: null, moves: [], not_kept: [], warnings: [] };
@@ -56,6 +56,7 @@ export class MaintenanceService {
     const operation_id = plan ? newId('op') : null;
     const maintenance = { reason, by, since_ms: Date.now(), force };
     const running = instancesOn(base, infrastructure, part);
+    const data = { kind: part.kind, operation_id, chains: chainsOf(running) };
     const before = this.records.find(id);
     await this.records.commit((draft) => {
       draft.change(id, (now) => ({
@@ -71,7 +72,7 @@ export class MaintenanceService {
         subject: id,
         message: `Maintenance of ${id}: ${reason}`,
         actor: by,
-        data: { kind: part.kind, operation_id },
+        data,
       });
     });
     const undo = () =>
@@ -81,7 +82,6 @@ export class MaintenanceService {
             ? { ...now, maintenance: null, operation_id: null, left: before?.left ?? now.left }
             : undefined,
         );
-        const data = { kind: part.kind, operation_id };
         draft.tell({ type: 'maintenance.ended', subject: id, message: 'It was not drained', actor: by, data });
       });
     if (operation_id !== null) await this.ask(request, operation_id, by, undo);
@@ -112,8 +112,8 @@ export class MaintenanceService {
           now && (lost || request) ? { ...now, maintenance: null, operation_id, return_refused: null } : undefined,
         );
         const message = maintenance ? `${id} is in service again` : `${id} is used as others are`;
-        if (maintenance || !request)
-          draft.tell({ type: 'maintenance.ended', subject: id, message, actor: by, data: { kind, operation_id } });
+        const data = { kind, operation_id, chains: chainsOf(before.left) };
+        if (maintenance || !request) draft.tell({ type: 'maintenance.ended', subject: id, message, actor: by, data });
       });
       const seen = request ? await this.returned(id, request, operation_id!, by, base) : null;
       return { ...NOTHING, ...seen, part: this.records.find(id) ?? null };

@@ -3,13 +3,13 @@ import {
   type Infrastructure,
   type Instance,
   type LeftInstance,
+  lineageOf,
   type MaintenanceChange,
   MOST_LEFT,
   nfInstances,
   type OutOfService,
   type Plan,
 } from '@orrery/contract';
-import { lineageOf } from '@orrery/planner';
 import type { PlanChange } from '../../ports/deployer.js';
 
 type Part = Pick<OutOfService, 'id' | 'kind'>;
@@ -56,6 +56,11 @@ function leftBy(instances: readonly Instance[]): LeftInstance[] {
     instance: lineageOf(id),
     slot: board ? { board: board.board, slot: board.slot } : null,
   }));
+}
+
+/** Their chains, each once. */
+export function chainsOf(instances: readonly Pick<LeftInstance, 'chain_id'>[]): string[] {
+  return [...new Set(instances.map(({ chain_id }) => chain_id))];
 }
 
 /** What a plan moves of what runs, for people. */

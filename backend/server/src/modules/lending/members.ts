@@ -4,12 +4,13 @@ import {
   acceleratorNamed,
   type ElementState,
   type Instance,
+  lineageOf,
   type NfRef,
   nfInstances,
   type Origin,
   type SlotRef,
 } from '@orrery/contract';
-import { type LendingCandidate, lineageOf } from '@orrery/planner';
+import type { LendingCandidate } from '@orrery/planner';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { ELEMENT_MANAGERS, type ElementManagers } from '../../ports/element-managers.js';

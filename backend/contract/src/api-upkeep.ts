@@ -41,9 +41,10 @@ export const UPKEEP_ROUTES = defineRoutes({
     summary:
       'Apply the advice that was read, by an operation; refused where it has changed or another change holds a chain',
     role: 'operator',
-    status: 200,
+    status: 202,
     response: PlacementAdvice,
     problems: [409, 428],
+    location: true,
     etag: true,
   },
   dismissPlacementAdvice: {

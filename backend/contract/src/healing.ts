@@ -92,6 +92,7 @@ export type MaintenanceEnd = z.infer<typeof MaintenanceEnd>;
 export const MaintenanceChange = z.strictObject({
   part: OutOfService.nullable().describe('null: it is in service'),
   operation_id: Id.nullable().describe('null: nothing moves, a dry run, or a return that was refused'),
+  plan_id: Id.nullable().describe('of a dry run: the plan of what would happen; null: nothing would, or no dry run'),
   moves: z.array(z.strictObject({ instance: Id, from: Name, to: Name })),
   not_kept: z.array(NotKept),
   warnings: z.array(z.string()).describe('flow state that is lost'),

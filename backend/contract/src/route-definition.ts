@@ -36,13 +36,15 @@ export interface RouteDefinition {
   /** Largest JSON body, where it is not `BODY_LIMIT_BYTES`. */
   readonly body_limit_bytes?: number;
   readonly status: 200 | 201 | 202 | 204;
+  /** With 202: of a response after which no work continues; it has no `Location`. */
+  readonly done_status?: 200;
   readonly response?: z.ZodType;
   readonly response_type?: 'text/event-stream' | 'application/json';
   /** Problem statuses beyond those that follow from the rest of the definition (`problemStatuses`). */
   readonly problems?: readonly (404 | 409 | 422 | 428 | 429 | 502)[];
   /** Asks twind: 409 if there is no twin, 502 if it does not answer. */
   readonly twin?: boolean;
-  /** The response has `Location`. */
+  /** The response has `Location`; with 202 it names the operation that continues. */
   readonly location?: boolean;
   /** `Idempotency-Key` is honoured; not with a `body_type`, because the key is bound to the JSON body. */
   readonly creates?: boolean;

@@ -1,4 +1,4 @@
-import { ChainDefinition, type Event, nfInstances } from '@orrery/contract';
+import { ChainDefinition, type Event, type MaintenanceChange, nfInstances } from '@orrery/contract';
 import { seededRandom } from '@orrery/planner';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventsOf } from './testing/events.js';
@@ -300,12 +300,27 @@ describe('maintenance', () => {
     await start();
     const a = await create('a', 50);
     const place = (await placeOf(a))!;
-    const ask = (body: Record<string, unknown>) =>
-      server.api.call('beginMaintenance', { params: { id: place }, body: { reason: 'new memory', ...body } });
+    const ask = async (more: Record<string, unknown>) => {
+      const body = JSON.stringify({ reason: 'new memory', ...more });
+      const {
+        status,
+        headers,
+        body: answer,
+      } = await server.api.request('beginMaintenance', {
+        params: { id: place },
+        body,
+      });
+      return { status, location: headers.get('location'), ...(answer as MaintenanceChange) };
+    };
     const seen = await ask({ dry_run: true });
     expect(seen).toMatchObject({ part: null, operation_id: null, moves: [{ from: place }], warnings: [] });
+    expect(seen).toMatchObject({ status: 200, location: null });
+    const shown = await server.api.call('getPlan', { params: { id: seen.plan_id! } });
+    expect(shown).toMatchObject({ feasible: true, request: { without_servers: [place] } });
+    expect(nfInstances(shown.graph)).toMatchObject([{ server: seen.moves[0]!.to }]);
     expect(await placeOf(a)).toBe(place);
     const begun = await ask({});
+    expect(begun).toMatchObject({ status: 202, location: `/api/v1/operations/${begun.operation_id}`, plan_id: null });
     expect(begun).toMatchObject({ part: { id: place, maintenance: { reason: 'new memory' } }, moves: seen.moves });
     expect((await server.finished(begun.operation_id!)).state).toBe('COMPLETED');
     expect(await placeOf(a)).toBe(seen.moves[0]!.to);

@@ -41,7 +41,8 @@ describe('OpenAPI', () => {
     for (const [name, route] of Object.entries(ROUTES) as [string, RouteDefinition][]) {
       const operation = paths[`${API_PREFIX}${route.path}`]?.[route.method.toLowerCase()];
       expect(operation?.operationId).toBe(name);
-      expect(Object.keys(operation.responses)).toContain(String(route.status));
+      for (const status of [route.status, ...(route.done_status ? [route.done_status] : [])])
+        expect(Object.keys(operation.responses)).toContain(String(status));
       expect(operation['x-minimum-role']).toBe(route.role ?? 'none');
     }
   });

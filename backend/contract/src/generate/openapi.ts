@@ -108,12 +108,21 @@ function success(route: RouteDefinition, writer: SchemaWriter): Record<string, u
     202: 'Accepted; the work continues after the response',
     204: 'Success',
   };
-  return {
-    [route.status]: {
-      description: titles[route.status],
-      headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+  const answer = (status: keyof typeof titles, headers: readonly string[]) => ({
+    [status]: {
+      description: titles[status],
+      headers: Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
       ...content,
     },
+  });
+  return {
+    ...answer(route.status, names),
+    ...(route.done_status
+      ? answer(
+          route.done_status,
+          names.filter((name) => name !== 'Location'),
+        )
+      : {}),
   };
 }
 

@@ -58,7 +58,8 @@ export class ApiClient {
     const text = await response.text();
     const body: unknown = text === '' ? undefined : JSON.parse(text);
     if (response.ok) {
-      if (response.status !== route.status) throw new Error(`${name} answered ${response.status}, not ${route.status}`);
+      if (response.status !== route.status && response.status !== route.done_status)
+        throw new Error(`${name} answered ${response.status}, not ${route.status}`);
       route.response?.parse(body);
     } else requireProblem(name, response, body);
     return { status: response.status, headers: response.headers, body };

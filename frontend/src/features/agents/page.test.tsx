@@ -33,9 +33,27 @@ const LINKS = [{ id: 'uplink', a: { node: 'edge-1', port: 'nic0' }, b: { node: '
 const CHANGE = {
   part: null,
   operation_id: null,
+  plan_id: 'pn-1',
   moves: [{ instance: 'c.fw.0-2', from: 'edge-1', to: 'edge-2' }],
   not_kept: [],
   warnings: ['flows come anew'],
+};
+const PLAN = {
+  id: 'pn-1',
+  base_plan: null,
+  chains: [],
+  request: { chains: [], remove: [], implementations: [] },
+  reasons: [],
+  feasible: true,
+  problems: [],
+  conflicts: [],
+  slos: [],
+  migrations: [],
+  steps: [
+    { ordinal: 0, kind: 'prepare-node', subject: 'edge-2', summary: '1 instance started on edge-2', interrupts: [] },
+  ],
+  diff: { added: ['c.fw.0-2'], removed: ['c.fw.0'], moved: [], reconfigured: [], kept: [] },
+  not_kept: [{ chain_id: 'mail', slo_id: null, priority: 10, because: 'no room', constraint: null }],
 };
 const OUT = [
   {
@@ -70,9 +88,11 @@ vi.mock('../../shared/api/client.js', async (original) => ({
       ? { links: LINKS }
       : name === 'beginMaintenance' || name === 'endMaintenance'
         ? CHANGE
-        : name === 'getHealingPolicy'
-          ? POLICY
-          : { node: 'tor', token: 'jt-secret', expires_ms: 1 },
+        : name === 'getPlan' || name === 'createPlan'
+          ? PLAN
+          : name === 'getHealingPolicy'
+            ? POLICY
+            : { node: 'tor', token: 'jt-secret', expires_ms: 1 },
   ),
   callFull: vi.fn(async (name: string) => ({
     data: { items: LISTS[name] ?? [], total: NODES.length },
@@ -169,6 +189,7 @@ describe('the page of agents', () => {
     const dialog = await screen.findByRole('dialog', { name: 'Drain edge-1' });
     await within(dialog).findByText('c.fw.0-2 moves from edge-1 to edge-2.');
     expect(dialog.textContent).toContain('Warning: flows come anew.');
+    expect(within(await within(dialog).findByRole('list', { name: 'Steps' })).getAllByRole('listitem')).toHaveLength(1);
     const drain = within(dialog).getByRole<HTMLButtonElement>('button', { name: 'Drain' });
     expect(drain.disabled).toBe(true);
     await user.type(within(dialog).getByRole('textbox', { name: 'Reason' }), 'new disk');
@@ -193,6 +214,20 @@ describe('the page of agents', () => {
     await user.click(await screen.findByRole('button', { name: 'server-1 back in service, with what left it' }));
     await user.click(await screen.findByRole('button', { name: 'Return' }));
     expect(call).toHaveBeenCalledWith('endMaintenance', { params: { id: 'server-1' }, body: { return: true } });
+  });
+
+  it('plans what runs without a lost server, and deploys that plan on consent', async () => {
+    const lost = { ...OUT[0], maintenance: null, lost: { why: 'its agent is not connected', since_ms: 1 } };
+    LISTS.listOutOfService = [lost];
+    const user = await show('operator');
+    await user.click(await screen.findByRole('button', { name: 'Do without server-1' }));
+    const dialog = await screen.findByRole('dialog', { name: 'Do without server-1' });
+    await within(dialog).findByText(/mail is taken down/);
+    await user.click(within(dialog).getByRole('button', { name: 'Do without it' }));
+    const body = { without_servers: ['server-1'], when_short: 'leave-out' };
+    expect(call).toHaveBeenCalledWith('createPlan', { body }, expect.anything());
+    expect(call).toHaveBeenCalledWith('createDeployment', { body: { plan_id: 'pn-1' } }, expect.anything());
+    LISTS.listOutOfService = OUT;
   });
 
   it('lets a viewer drain nothing, and says why', async () => {

@@ -114,8 +114,15 @@ export function MovePreview({ label = 'Plan of the move', query, first, headings
   );
 }
 
+/** A plan that was made before, as it is shown before a change. */
+export function StoredPlan({ id }: { readonly id: string }) {
+  const { data, error } = usePlan(id);
+  if (error) return <FormTrouble error={error} shown={[]} />;
+  return data ? <MovePlan plan={data} /> : <LoadingRows rows={4} />;
+}
+
 /** Changes, reasons and predicted objectives of a plan, next to the current predictions; or why it is infeasible. */
-function MovePlan({ plan, children }: { readonly plan: Plan; readonly children: ReactNode }) {
+function MovePlan({ plan, children }: { readonly plan: Plan; readonly children?: ReactNode }) {
   const { data: base } = usePlan(plan.base_plan);
   return (
     <>

@@ -4,9 +4,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type ChainTitle, useChainTitle } from '../api/chains.js';
 import { call } from '../api/client.js';
-import { constraintText } from '../plan/plan-text.js';
+import { StoredPlan } from '../plan/move-plan.js';
 import { useFocusReturn } from '../ui/focus-return.js';
 import { notifyDone, notifyError } from '../ui/notify.js';
+import { LeftOut } from './left-out.js';
 
 interface DrainDialogProps {
   readonly node: string;
@@ -38,7 +39,7 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
     onSettled: () => queries.invalidateQueries({ queryKey: ['out-of-service'] }),
   });
   return (
-    <Modal opened onClose={onClose} size={560} centered title={`Drain ${node}`}>
+    <Modal opened onClose={onClose} size={760} centered title={`Drain ${node}`}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -68,6 +69,12 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
             )}
             {preview.data && <Preview change={preview.data} titleOf={titleOf} />}
           </div>
+          {preview.data?.plan_id && (
+            <details>
+              <summary>Steps and predicted objectives</summary>
+              <StoredPlan id={preview.data.plan_id} />
+            </details>
+          )}
           <Group gap="xs" justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
@@ -96,14 +103,7 @@ function Preview({ change: { moves, not_kept, warnings }, titleOf }: PreviewProp
           {instance} moves from {from} to {to}.
         </li>
       ))}
-      {not_kept.map(({ chain_id, slo_id, constraint }) => (
-        <li key={`${chain_id} ${slo_id}`}>
-          {slo_id === null
-            ? `${titleOf(chain_id)} is taken down`
-            : `${titleOf(chain_id)} misses its objective ${slo_id}`}
-          {constraint ? `: ${constraintText(constraint)}.` : '.'}
-        </li>
-      ))}
+      <LeftOut notKept={not_kept} titleOf={titleOf} />
       {warnings.map((warning) => (
         <li key={warning}>Warning: {warning}.</li>
       ))}

@@ -1,11 +1,14 @@
 import { Button } from '@mantine/core';
 import type { OutOfService } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
 import { call } from '../api/client.js';
 import { ConfirmButton } from '../ui/confirm-button.js';
 import { notifyDone, notifyError } from '../ui/notify.js';
 import { Reason } from '../ui/reason.js';
 import { StatusBadge } from '../ui/status-badge.js';
+
+const DoWithoutDialog = lazy(() => import('./do-without-dialog.js'));
 
 /** In a word whether plans use a server or board. */
 export function serviceOf(part: OutOfService | undefined): string {
@@ -44,8 +47,9 @@ export function ServiceActions({ id, part, may, onDrain }: ServiceActionsProps) 
     onSettled: () => queries.invalidateQueries({ queryKey: ['out-of-service'] }),
   });
   const isLost = part !== undefined && part.lost !== null && part.maintenance === null;
-  const reason = !may ? 'Needs the role operator' : isLost ? 'It is lost, and used again when it is well' : null;
-  if (!part || isLost)
+  const reason = may ? null : 'Needs the role operator';
+  if (isLost) return <LostActions id={id} reason={reason} />;
+  if (!part)
     return (
       <Reason of={reason}>
         <Button
@@ -87,6 +91,27 @@ export function ServiceActions({ id, part, may, onDrain }: ServiceActionsProps) 
           </ConfirmButton>
         </Reason>
       )}
+    </>
+  );
+}
+
+/** What ran on a lost server is brought elsewhere where healing does not do it. */
+function LostActions({ id, reason }: { readonly id: string; readonly reason: string | null }) {
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <>
+      <Reason of={reason}>
+        <Button
+          variant="default"
+          size="compact-xs"
+          aria-label={`Do without ${id}`}
+          disabled={reason !== null}
+          onClick={() => setAsked(true)}
+        >
+          Do without it…
+        </Button>
+      </Reason>
+      <Suspense fallback={null}>{isAsked && <DoWithoutDialog node={id} onClose={() => setAsked(false)} />}</Suspense>
     </>
   );
 }

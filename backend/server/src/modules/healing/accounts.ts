@@ -7,7 +7,7 @@ import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-vie
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
-import { chainsLeftOut, uses } from './moves.js';
+import { chainsLeftOut, chainsOf, instancesOn, uses } from './moves.js';
 import { HealingRecords } from './records.js';
 
 /** Plans between two looks, at most: each is an operation that came about. */

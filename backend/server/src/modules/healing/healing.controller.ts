@@ -71,18 +71,27 @@ export class HealingController {
   }
 
   @Route('beginMaintenance')
-  begin(
+  async begin(
     @Input() { params, body }: RouteInput<'beginMaintenance'>,
     @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MaintenanceChange> {
-    return this.maintenance.begin(params.id, body, caller.name);
+    return answered(await this.maintenance.begin(params.id, body, caller.name), reply);
   }
 
   @Route('endMaintenance')
-  end(
+  async end(
     @Input() { params, body }: RouteInput<'endMaintenance'>,
     @Caller() caller: SessionInfo,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MaintenanceChange> {
-    return this.maintenance.end(params.id, body, caller.name);
+    return answered(await this.maintenance.end(params.id, body, caller.name), reply);
   }
+}
+
+/** The operation that continues is at the address in `Location`; without one, all is done. */
+function answered(change: MaintenanceChange, reply: FastifyReply): MaintenanceChange {
+  if (change.operation_id === null) reply.status(200);
+  else reply.header('location', `${API_PREFIX}/operations/${change.operation_id}`);
+  return change;
 }

@@ -19,7 +19,13 @@ import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { chainsOf, instancesOn, leftSoFar, movesOf, returnTo, toDrain, uses, warningsOf } from './moves.js';
 import { HealingRecords } from './records.js';
 
-const NOTHING: Omit<MaintenanceChange, 'part'> = { operation_id: null, moves: [], not_kept: [], warnings: [] };
+const NOTHING: Omit<MaintenanceChange, 'part'> = {
+  operation_id: null,
+  plan_id: null,
+  moves: [],
+  not_kept: [],
+  warnings: [],
+};
 
 /** Takes servers and boards out of service by hand, and back. */
 @Injectable()
@@ -49,10 +55,10 @@ export class MaintenanceService {
     const { infrastructure } = this.infrastructure.current;
     const base = this.view.comingPlan;
     const request = toDrain(part, force);
-    const plan = uses(base, infrastructure, part) ? await this.tried(request, base) : null;
+    const plan = uses(base, infrastructure, part) ? await this.tried(request, base, dry_run) : null;
     if (plan && !plan.feasible) throw conflict(`${id} cannot be drained. ${planRefusal(plan)}${hint(force)}`);
     const seen = plan ? seenIn(base, plan) : NOTHING;
-    if (dry_run) return { ...seen, part: null };
+    if (dry_run) return { ...seen, plan_id: plan?.id ?? null, part: null };
     const operation_id = plan ? newId('op') : null;
     const maintenance = { reason, by, since_ms: Date.now(), force };
     const running = instancesOn(base, infrastructure, part);
@@ -143,8 +149,13 @@ export class MaintenanceService {
     }
   }
 
-  private tried(request: PlanChange, base: Plan | null): Promise<Plan> {
-    return this.plans.tryOut(PlanRequest.parse(request), base, this.view.comingDrivers);
+  /** `isShown`: kept, to be looked at. */
+  private tried(request: PlanChange, base: Plan | null, isShown = false): Promise<Plan> {
+    const asked = PlanRequest.parse(request);
+    const { comingDrivers } = this.view;
+    return isShown
+      ? this.plans.make(asked, base, comingDrivers, 'previews')
+      : this.plans.tryOut(asked, base, comingDrivers);
   }
 
   private async ask(request: PlanChange, id: string, by: string, undo: () => Promise<void>): Promise<void> {
@@ -173,7 +184,7 @@ function hint(force: boolean): string {
 
 function seenIn(base: Plan | null, plan: Plan): Omit<MaintenanceChange, 'part'> {
   return {
-    operation_id: null,
+    ...NOTHING,
     moves: movesOf(base, plan),
     not_kept: plan.not_kept ?? [],
     warnings: warningsOf(plan),

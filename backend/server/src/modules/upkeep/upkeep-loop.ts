@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { type PlacementAdvice, type Plan, PlanRequest } from '@orrery/contract';
+import { type Operation, type PlacementAdvice, type Plan, PlanRequest } from '@orrery/contract';
 import {
   decideUpkeep,
   driftsOf,
@@ -119,9 +119,10 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /** Throws 409 and 412 as `Applier`. */
-  async apply(by: string, ifMatch: string | null): Promise<void> {
-    await this.applier.apply(by, ifMatch);
+  async apply(by: string, ifMatch: string | null): Promise<Operation> {
+    const operation = await this.applier.apply(by, ifMatch);
     this.loop.wake();
+    return operation;
   }
 
   private async look(run: LoopRun): Promise<RunOutcome | undefined> {

@@ -1,5 +1,11 @@
 import { Controller, Inject, Res } from '@nestjs/common';
-import type { PlacementAdvice, RouteInput, SessionInfo, UpkeepPolicy } from '@orrery/contract';
+import {
+  API_PREFIX,
+  type PlacementAdvice,
+  type RouteInput,
+  type SessionInfo,
+  type UpkeepPolicy,
+} from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
@@ -47,7 +53,8 @@ export class UpkeepController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PlacementAdvice> {
     const ifMatch = requireRead(given, 'placement advice', this.records.adviceRevision);
-    await this.loop.apply(name, ifMatch);
+    const { id } = await this.loop.apply(name, ifMatch);
+    reply.header('location', `${API_PREFIX}/operations/${id}`);
     return this.advice(reply);
   }
 

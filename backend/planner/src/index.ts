@@ -131,6 +131,7 @@ export { fabricIn, isEmptyNode, isFabricPhase, nodesIn, PHASES, type Phase, step
 export { sameContent } from './transition/same-spec.js';
 // Upkeep of placements.
 export type { Move } from './upkeep/better-places.js';
+export type { WayBound } from './upkeep/bounded-ways.js';
 export {
   type BetterPlan,
   compareWithBest,

@@ -33,6 +33,8 @@ export interface LiveState {
   readonly transit_us: (from: string, to: string) => number;
 }
 
+export type PlaceTimes = Pick<LiveState, 'entry_us' | 'transit_us'>;
+
 /**
  * The network of HYPER IV. Every place is a node, and one more is where packets come from and go to; each free slot is a node
  * that has room for one deployment. What an instance has left is its planned rate without what is booked, or without what is

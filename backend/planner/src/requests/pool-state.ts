@@ -16,7 +16,7 @@ import { costOf, costOfNode, reassemblies } from '../slo/instance-cost.js';
 import { hopDelay, serviceUs } from '../slo/latency.js';
 import { overheadsOf } from '../slo/overhead.js';
 import { coreKey, coreUse } from '../slo/placed.js';
-import type { LiveInstance, LiveOption, LiveState } from './live-network.js';
+import type { LiveInstance, LiveOption, LiveState, PlaceTimes } from './live-network.js';
 import { freeName } from './pool-chain.js';
 
 /** What is known of a pool and where it runs. */
@@ -76,7 +76,6 @@ export function poolState(input: PoolInput): {
       measured_bps: seen.bps,
     };
   });
-  const overheads = overheadsOf(calibration);
   return {
     all,
     state: {
@@ -98,9 +97,17 @@ export function poolState(input: PoolInput): {
           : [],
       ),
       options: pool.deploys ? optionsOf(input) : [],
-      entry_us: (place) => overheads.entry(place).mean_us,
-      transit_us: (from, to) => hopDelay(infrastructure, from, to, calibration),
+      ...placeTimes(infrastructure, calibration),
     },
+  };
+}
+
+/** What packets take to enter a place, and from one to another. */
+export function placeTimes(infrastructure: Infrastructure, calibration: Calibration | undefined): PlaceTimes {
+  const overheads = overheadsOf(calibration);
+  return {
+    entry_us: (place) => overheads.entry(place).mean_us,
+    transit_us: (from, to) => hopDelay(infrastructure, from, to, calibration),
   };
 }
 

@@ -1,5 +1,20 @@
-import type { LiveState } from './live-network.js';
+import type { PlaceTimes } from './live-network.js';
 import type { PlacedPoolInstance } from './pool-state.js';
+
+/** What packets take from the first engine through these in turn to the exit. */
+export function alongWay(
+  stops: readonly { readonly place: string; readonly latency_us: number }[],
+  { entry_us, transit_us }: PlaceTimes,
+): number {
+  let sum = 0;
+  let at: string | null = null;
+  for (const { place, latency_us } of stops) {
+    const transit = at === null ? entry_us(place) : transit_us(at, place);
+    sum += (at === place ? 0 : transit) + latency_us;
+    at = place;
+  }
+  return sum;
+}
 
 /**
  * What packets take on a way through these instances, from the first engine to the exit, once instances of the plan are on other
@@ -7,7 +22,7 @@ import type { PlacedPoolInstance } from './pool-state.js';
  */
 export function wayLatencies(
   all: readonly Pick<PlacedPoolInstance, 'id' | 'instance_id' | 'place' | 'latency_us'>[],
-  { entry_us, transit_us }: Pick<LiveState, 'entry_us' | 'transit_us'>,
+  times: PlaceTimes,
   moved: ReadonlyMap<string, string>,
 ): (way: readonly string[]) => number | null {
   const stops = new Map(
@@ -18,15 +33,7 @@ export function wayLatencies(
     ),
   );
   return (way) => {
-    let sum = 0;
-    let at: string | null = null;
-    for (const id of way) {
-      const stop = stops.get(id);
-      if (!stop) return null;
-      const transit = at === null ? entry_us(stop.place) : transit_us(at, stop.place);
-      sum += (at === stop.place ? 0 : transit) + stop.latency_us;
-      at = stop.place;
-    }
-    return sum;
+    const found = way.flatMap((id) => stops.get(id) ?? []);
+    return found.length < way.length ? null : alongWay(found, times);
   };
 }

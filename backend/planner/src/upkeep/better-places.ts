@@ -10,7 +10,9 @@ import { PlacementState } from '../placement/state.js';
 import { instanceProblem } from '../plan/instance-problem.js';
 import type { OfferedInput } from '../plan/offered.js';
 import { seededRandom } from '../random.js';
+import type { PlaceTimes } from '../requests/live-network.js';
 import { costOf } from '../slo/instance-cost.js';
+import { BoundedWays, type WayBound } from './bounded-ways.js';
 import type { Clocks } from './measured-graph.js';
 
 /** A running instance, and the server on which it would be better placed. */
@@ -24,17 +26,24 @@ const MOST_SEARCHES = 6;
 /** Traffic of the search that counts as none, as a part of what crosses. */
 const NEGLIGIBLE = 1e-6;
 
+interface Limits {
+  readonly most: number;
+  readonly held: readonly Move[];
+  readonly ways: readonly WayBound[];
+  readonly times: PlaceTimes;
+}
+
 /**
- * Places for what runs by which less traffic of these loads crosses between servers, with as few moves as that takes and at most
- * `most`; or the moves that were held so far, where those are as good. Empty: none are better. What no longer fits under these
- * loads moves first. `graph`: as planned, `measured`: with the loads.
+ * Places for what runs by which fewer of the ways take longer than they may, or as many, and less traffic of these loads crosses
+ * between servers; with as few moves as that takes and at most `most`; or the moves that were held so far, where those are as good.
+ * Empty: none are better. What no longer fits under these loads moves first. `graph`: as planned, `measured`: with the loads.
  */
 export function betterPlaces(
   input: OfferedInput,
   graph: InstanceGraph,
   measured: InstanceGraph,
   hz: Clocks,
-  { most, held }: { readonly most: number; readonly held: readonly Move[] },
+  { most, held, ways, times }: Limits,
 ): Move[] {
   const unplaced = asWork(input, graph, measured, hz);
   const bins = binsOf(input.infrastructure);
@@ -64,11 +73,23 @@ export function betterPlaces(
     search(state, movable, budget, seededRandom(seed));
     if (state.cut >= before * (1 - NEGLIGIBLE)) break;
   }
-  if (!withFewMoves(state, pinned, most)) return [];
+  const items = new Map(work.map(({ id }, item) => [id, item]));
+  const bounds = new BoundedWays(
+    ways,
+    times,
+    items,
+    pinned,
+    bins.map(({ id }) => id),
+  );
+  bounds.mend(state, new Set(movable), budget.expired ?? (() => false));
+  if (!withFewMoves(state, pinned, most, bounds)) return [];
   const margin = NEGLIGIBLE * Math.max(start.cut, 1);
-  if (first.displaced.length === 0 && state.cut >= start.cut - margin) return [];
-  const alternative = held.length <= most ? placesOf(held, work, start, index) : null;
-  const chosen = alternative && alternative.cut <= state.cut + margin ? alternative : state;
+  const [late, lateNow] = [bounds.late(state), bounds.late(start)];
+  if (late > lateNow) return [];
+  if (first.displaced.length === 0 && late === lateNow && state.cut >= start.cut - margin) return [];
+  const alternative = held.length <= most ? placesOf(held, items, start, index) : null;
+  const isAsGood = alternative && alternative.cut <= state.cut + margin && bounds.late(alternative) <= late;
+  const chosen = isAsGood ? alternative : state;
   return work.flatMap(({ id }, item) => {
     const bin = chosen.bin[item]!;
     return bin === pinned[item]!.bin ? [] : [{ instance: id, server: bins[bin]!.id }];
@@ -126,9 +147,15 @@ function withScheduledHeld(
 }
 
 /**
- * Takes back moves that save nothing, then those that save least until no more than `most` are left. False: so few would not do.
+ * Takes back moves that save nothing, then those that save least until no more than `most` are left, none by which more ways would
+ * take too long. False: so few would not do.
  */
-function withFewMoves(state: PlacementState, pinned: readonly (Place | null)[], most: number): boolean {
+function withFewMoves(
+  state: PlacementState,
+  pinned: readonly (Place | null)[],
+  most: number,
+  bounds: BoundedWays,
+): boolean {
   const moved = () => [...pinned.keys()].filter((item) => state.bin[item] !== pinned[item]!.bin);
   const cost = (item: number) => state.cutIf(item, pinned[item]!.bin) - state.cut;
   for (let left = moved(); left.length > 0; left = moved()) {
@@ -137,7 +164,7 @@ function withFewMoves(state: PlacementState, pinned: readonly (Place | null)[], 
     const back = left
       .toSorted((a, b) => cost(a) - cost(b) || a - b)
       .filter((item) => isOver || cost(item) <= negligible)
-      .find((item) => state.tryMove(item, pinned[item]!.bin));
+      .find((item) => bounds.tryMove(state, item, pinned[item]!.bin));
     if (back === undefined) return !isOver;
   }
   return true;
@@ -146,12 +173,11 @@ function withFewMoves(state: PlacementState, pinned: readonly (Place | null)[], 
 /** The state with these moves; null: they are none, no longer apply, or do not fit. */
 function placesOf(
   moves: readonly Move[],
-  work: readonly WorkNode[],
+  items: ReadonlyMap<string, number>,
   start: PlacementState,
   bins: ReadonlyMap<string, number>,
 ): PlacementState | null {
   if (moves.length === 0) return null;
-  const items = new Map(work.map(({ id }, item) => [id, item]));
   for (const { instance, server } of moves) {
     const [item, bin] = [items.get(instance), bins.get(server)];
     if (item === undefined || bin === undefined) return null;

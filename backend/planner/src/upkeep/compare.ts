@@ -5,7 +5,9 @@ import { makePlan } from '../plan/make-plan.js';
 import { offeredBy } from '../plan/offered.js';
 import { parsedInput } from '../plan/parsed-input.js';
 import { planRefusal } from '../plan/refusal.js';
+import { placeTimes } from '../requests/pool-state.js';
 import { betterPlaces, type Move } from './better-places.js';
+import { lateWays, type WayBound } from './bounded-ways.js';
 import { driftsOf, hasDrifted, type NfDrift } from './drift.js';
 import { figuresOf, type PlacementFigures } from './figures.js';
 import { type MeasuredLoad, measuredGraph } from './measured-graph.js';
@@ -17,6 +19,8 @@ export interface UpkeepInput {
   readonly max_moved: number;
   /** What was found before and is kept where nothing else is better. */
   readonly held: readonly Move[];
+  /** Ways that are to take so long at most; absent: none. */
+  readonly ways?: readonly WayBound[];
 }
 
 /** What a plan moves of NFs. */
@@ -46,9 +50,9 @@ export interface UpkeepComparison {
 
 /**
  * Compares what runs with the best plan that is found for what is measured of it. Nothing is searched where everything was placed
- * at once for this infrastructure and nothing has drifted since. Errors: as those of `makePlan`.
+ * at once for this infrastructure, nothing has drifted since, and no way takes longer than it may. Errors: as those of `makePlan`.
  */
-export function compareWithBest({ input: asked, loads, max_moved, held }: UpkeepInput): UpkeepComparison {
+export function compareWithBest({ input: asked, loads, max_moved, held, ways = [] }: UpkeepInput): UpkeepComparison {
   const input = offeredBy(parsedInput(asked));
   const { base, infrastructure, descriptors, calibration, budget } = input;
   if (!base) throw new Error('nothing runs');
@@ -64,9 +68,11 @@ export function compareWithBest({ input: asked, loads, max_moved, held }: Upkeep
   const drifts = driftsOf(base, loads, hz);
   const before = figures(base);
   const none = (why: string): UpkeepComparison => ({ base: base.id, drifts, before, better: null, why });
-  if (!drifts.some(hasDrifted) && !isOutdated(input, base)) return none('It runs as it was planned.');
+  const bounds = { ways, times: placeTimes(infrastructure, calibration) };
+  const isAsPlanned = !drifts.some(hasDrifted) && !isOutdated(input, base);
+  if (isAsPlanned && lateWays(ways, bounds.times) === 0) return none('It runs as it was planned.');
   const measured = measuredGraph(base.graph, base, loads, hz);
-  const moves = betterPlaces(input, base.graph, measured, hz, { most: max_moved, held });
+  const moves = betterPlaces(input, base.graph, measured, hz, { most: max_moved, held, ...bounds });
   if (moves.length === 0) return none(`No better places were found with at most ${max_moved} moves.`);
   const move = [...moves];
   const plan = makePlan({ ...asked, request: { ...(asked.request ?? RequestedChange.parse({})), move }, move });

@@ -1,11 +1,15 @@
-import { nfInstances, type Plan } from '@orrery/contract';
+import { type Infrastructure, nfInstances, type Plan } from '@orrery/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlanInput } from '../plan/input.js';
 import { makePlan } from '../plan/make-plan.js';
+import { hopDelay } from '../slo/latency.js';
+import { overheadsOf } from '../slo/overhead.js';
 import { ofOwnPort } from '../testing/chains.js';
 import { CATALOGUE } from '../testing/descriptors.js';
 import { rack } from '../testing/infrastructure.js';
+import type { Move } from './better-places.js';
+import type { WayBound } from './bounded-ways.js';
 import { compareWithBest, type UpkeepComparison } from './compare.js';
 import { decideUpkeep, NO_UPKEEP_MEMORY, type UpkeepRules } from './decide.js';
 import type { MeasuredLoad } from './measured-graph.js';
@@ -132,6 +136,78 @@ describe('upkeep of placements', () => {
       { numRuns: 8 },
     );
     expect(seen).toBeGreaterThan(3);
+  });
+});
+
+describe('bounds of ways', () => {
+  /** Ways through instances of two chains, which other traffic draws apart; each is to take this part of what it takes now. */
+  const waysOf = ({ graph, chains }: Plan, network: Infrastructure, parts: readonly number[]): WayBound[] =>
+    chains.map((_, i) => {
+      const passed = ['mon', 'fw', 'ids'].map((node, k) => {
+        const { chain_id } = chains[(i + (k % 2)) % chains.length]!;
+        return nfInstances(graph).find((it) => it.chain_id === chain_id && it.node_id === node)!;
+      });
+      const stops = passed.map(({ id, server }) => ({ instance: id, place: server, latency_us: 5 }));
+      return { stops, most_us: between(stops, network, new Map()) * parts[i]! };
+    });
+  /** By the definition: hops wherever two instances stand on different servers; what all ways take is left out. */
+  const between = (stops: WayBound['stops'], network: Infrastructure, moved: ReadonlyMap<string, string>) => {
+    const places = stops.map(({ instance, place }) => moved.get(instance) ?? place);
+    return places.slice(1).reduce((sum, to, i) => sum + (to === places[i] ? 0 : hopDelay(network, places[i]!, to)), 0);
+  };
+
+  it('guide the search: none is missed by advice that was met, and one that is missed is met by a move, traffic or not', () => {
+    const seen = { guided: 0, mended: 0 };
+    const parts = fc.array(fc.constantFrom(0.6, 1, 1, 1.6), { minLength: 5, maxLength: 5 });
+    const delays = fc.array(fc.constantFrom(0, 40, 400), { minLength: 4, maxLength: 4 });
+    fc.assert(
+      fc.property(sites, rates, parts, delays, ({ chains, servers, cores, seed }, measured, part, delay) => {
+        const plain = inputOf(chains, servers, cores);
+        const { infrastructure: flat } = plain;
+        const links = flat.links.map((link, i) => ({ ...link, delay_us: delay[i] ?? 0 }));
+        const infrastructure = { ...flat, links };
+        const input = { ...plain, infrastructure };
+        const base = scattered(input, seed);
+        if (!base) return;
+        const same = waysOf(base, infrastructure, part);
+        // Every way also enters the first engine, and passes its instances.
+        const entry = 15 + overheadsOf(undefined).entry('server-1').mean_us;
+        const ways = same.map((way) => ({ ...way, most_us: way.most_us + entry }));
+        const loads = loadsOf(base, measured);
+        const find = (given: WayBound[]) =>
+          compareWithBest({ input: { ...input, base }, loads, max_moved: 99, held: [], ways: given }).better;
+        const missed = (moves: readonly Move[]) => {
+          const to = new Map(moves.map(({ instance, server }) => [instance, server]));
+          return same.filter(({ stops, most_us }) => between(stops, infrastructure, to) > most_us + 1e-6).length;
+        };
+        const [free, guided, now] = [find([]), find(ways), missed([])];
+        if (!guided) return;
+        const then = missed(guided.moves);
+        expect(then).toBeLessThanOrEqual(now);
+        if (free && missed(free.moves) > now) seen.guided++;
+        if (then < now) seen.mended++;
+        expect(then < now || guided.after.cross_traffic_bps < crossing(base, measured)).toBe(true);
+      }),
+      { numRuns: 24, seed: 11 },
+    );
+    expect(seen.guided).toBeGreaterThan(0);
+    expect(seen.mended).toBeGreaterThan(0);
+  });
+
+  it('have what runs as planned searched where one is missed', () => {
+    const input = inputOf(2, 3, 3);
+    const base = makePlan({ ...input, options: { strategy: 'random', seed: 3 }, base: null });
+    const ways = waysOf(base, input.infrastructure, [0.1, 0.1]);
+    const why = (given: WayBound[]) =>
+      compareWithBest({
+        input: { ...input, base },
+        loads: loadsOf(base, Array(5).fill(1)),
+        max_moved: 99,
+        held: [],
+        ways: given,
+      }).why;
+    expect(why([])).toBe('It runs as it was planned.');
+    expect(why(ways)).not.toBe('It runs as it was planned.');
   });
 });
 

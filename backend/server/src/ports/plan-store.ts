@@ -1,5 +1,5 @@
 import type { DriverChange, Plan, PlanRequest } from '@orrery/contract';
-import type { BetterPlan, MeasuredLoad, Move, UpkeepComparison } from '@orrery/planner';
+import type { BetterPlan, MeasuredLoad, Move, UpkeepComparison, WayBound } from '@orrery/planner';
 import type { Shelf } from './plan-shelves.js';
 
 export const PLANS = Symbol('PlanStore');
@@ -9,6 +9,8 @@ export interface CompareLimits {
   readonly max_moved: number;
   /** Moves that were found before and are kept where nothing else is better. */
   readonly held: readonly Move[];
+  /** Of service requests; absent: none. */
+  readonly ways?: readonly WayBound[];
 }
 
 /** What runs under the loads that are measured, beside the best plan that was found for them. */

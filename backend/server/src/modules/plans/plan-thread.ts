@@ -52,8 +52,8 @@ serveJobs(({ input, search_steps, late_ms, limit_ms, compare }: PlanJob): PlanJo
 });
 
 /** The better plan itself stays in the thread: it is made anew where it is to be shown. */
-function compared(input: PlanInput, { loads, max_moved, held }: CompareLimits): PlacementComparison {
-  const { better, ...found } = compareWithBest({ input, loads, max_moved, held });
+function compared(input: PlanInput, limits: CompareLimits): PlacementComparison {
+  const { better, ...found } = compareWithBest({ input, ...limits });
   if (!better) return { ...found, better };
   const { plan, ...rest } = better;
   const states_lost = plan.problems.filter(({ code }) => code === 'flow-state-lost').length;

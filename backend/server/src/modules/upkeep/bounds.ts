@@ -5,7 +5,7 @@ import type { RequestBounds } from '../../ports/request-bounds.js';
 /** What service requests were promised counts as objectives do: chains of pools have none. */
 export function withBounds(
   { before, better, ...rest }: PlacementComparison,
-  bounds: RequestBounds,
+  bounds: Pick<RequestBounds, 'missedWith'>,
 ): PlacementComparison {
   const and = (figures: PlacementFigures, moved: Parameters<RequestBounds['missedWith']>[0]): PlacementFigures => ({
     ...figures,

@@ -174,13 +174,21 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     }
     const { servers, boards, lost_servers } = this.exclusions;
     const { max_moved } = this.records.policy;
-    const of = JSON.stringify([plan.id, revision, servers, boards, lost_servers, max_moved]);
+    const of = JSON.stringify([
+      plan.id,
+      revision,
+      servers,
+      boards,
+      lost_servers,
+      max_moved,
+      this.bounds.missedWith([]),
+    ]);
     const catalogue = this.catalogue.all();
     const known = this.compared;
     this.comparedMs = Date.now();
     if (known?.of === of && known.catalogue === catalogue && sameLoads(known.loads, loads)) return known.found;
     const held = this.records.advice.proposal?.moves ?? known?.found.better?.moves ?? [];
-    const limits = { loads, max_moved, held };
+    const limits = { loads, max_moved, held, ways: this.bounds.ways() };
     const found = await this.plans.compare(limits, plan, this.view.comingDrivers, signal).catch(notCompared);
     // The loop has gone on without it.
     if (signal.aborted) return null;

@@ -12,7 +12,7 @@ import type { OfferedInput } from '../plan/offered.js';
 import { seededRandom } from '../random.js';
 import type { PlaceTimes } from '../requests/live-network.js';
 import { costOf } from '../slo/instance-cost.js';
-import { BoundedWays, type WayBound } from './bounded-ways.js';
+import { BoundedWays, lateWays, type WayBound } from './bounded-ways.js';
 import type { Clocks } from './measured-graph.js';
 
 /** A running instance, and the server on which it would be better placed. */
@@ -84,7 +84,8 @@ export function betterPlaces(
   bounds.mend(state, new Set(movable), budget.expired ?? (() => false));
   if (!withFewMoves(state, pinned, most, bounds)) return [];
   const margin = NEGLIGIBLE * Math.max(start.cut, 1);
-  const [late, lateNow] = [bounds.late(state), bounds.late(start)];
+  // What has to leave an overloaded core may break a way before the search begins.
+  const [late, lateNow] = [bounds.late(state), lateWays(ways, times)];
   if (late > lateNow) return [];
   if (first.displaced.length === 0 && late === lateNow && state.cut >= start.cut - margin) return [];
   const alternative = held.length <= most ? placesOf(held, items, start, index) : null;

@@ -96,11 +96,11 @@ class Rack {
     this.memory.keepOnly(inForce(next));
   }
 
-  /** Whether the change can be made with flows that stay. */
-  scale(to: number): boolean {
+  /** Whether the change can be made with flows that stay. `first`: the instance that is split. */
+  scale(to: number, first?: number): boolean {
     const from = this.instances.length;
     const before = this.ranges;
-    const change = { from, to, before, after: to === 1 ? [] : scaledRanges(before, to) };
+    const change = { from, to, before, after: to === 1 ? [] : scaledRanges(before, to, first) };
     if (flawOfSteps(change, this.asked?.staged) !== null) return false;
     const take = (step: ScalingStep, exceptions: StagedSplit['exceptions'] = []) => {
       const staged = stagedBy(change, step, this.asked, exceptions);
@@ -176,6 +176,19 @@ it('scale a first NF without a flow that changes its instance, whoever has its s
     { numRuns: 16, endOnFailure: true },
   );
   for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0);
+});
+
+it('take instances away to which switches send flows, one after the other', () => {
+  const [flows] = fc.sample(beginningFlows, { numRuns: 1, seed: 7 });
+  const it = new Rack(flows!, P4, 2);
+  // The widest of those that stay is no neighbour of the one that goes.
+  expect(it.scale(3, 1)).toBe(true);
+  expect(it.handOver()).toBe(true);
+  it.begin(16);
+  for (const to of [2, 1]) {
+    expect(it.scale(to)).toBe(true);
+    if (to > 1) expect(it.plan.splits[0]).toMatchObject({ at: 'switch' });
+  }
 });
 
 it('need no ability of a switch to grow and to shrink again at the engine', () => {

@@ -13,7 +13,7 @@ import { claims, type HoldingRequest, holds, StoredRequest } from './stored.js';
 /** Of which those that hold capacity or wait for it, at most 4,096 for each pool, are never dropped. */
 const MAX_REQUESTS = 40_000;
 
-type RequestEvent = Extract<EventDraft['type'], `service-request.${string}`>;
+export type RequestEvent = Extract<EventDraft['type'], `service-request.${string}`>;
 
 /** Requests as they are kept. */
 @Injectable()

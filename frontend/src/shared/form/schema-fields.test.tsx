@@ -113,6 +113,17 @@ describe('SchemaFields', () => {
     expect(screen.getByText(/must be a rate/)).toBeTruthy();
   });
 
+  it('shows the default of a number again that is left empty', async () => {
+    const grace = { type: 'integer', title: 'Grace', minimum: 1, default: 10 };
+    const { user, values } = show({ grace: 15 }, formFields({ type: 'object', properties: { grace } }));
+    const field = screen.getByRole<HTMLInputElement>('textbox', { name: 'Grace' });
+    await user.clear(field);
+    expect(field.value).toBe('');
+    await user.tab();
+    expect(field.value).toBe('10');
+    expect(values()).toEqual({ grace: 10 });
+  });
+
   it('says what is wrong: its own finding first, then the validator’s', async () => {
     const { user, changes } = show({ limit: 1 });
     const field = screen.getByRole('textbox', { name: 'Limit' });

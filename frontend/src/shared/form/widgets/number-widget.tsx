@@ -14,7 +14,7 @@ export function NumberWidget(props: WidgetProps<NumberField>) {
 /** Numbers up to it, such as ports, have no separators. */
 const LARGEST_PORT = 65_535;
 
-/** A number of the schema. Invalid input stays in the field with an error and changes nothing. */
+/** A number of the schema. Invalid input stays in the field with an error and changes nothing; one that is left empty shows its default. */
 function PlainWidget(props: WidgetProps<NumberField>) {
   const { field, form, onChange, problem, hideLabel, label } = props;
   const value: Entry = typeof props.value === 'number' ? props.value : '';
@@ -40,6 +40,9 @@ function PlainWidget(props: WidgetProps<NumberField>) {
       onChange={(next) => {
         setEntry(next);
         if (takes(next)) onChange(next === '' ? emptyOf(field) : next);
+      }}
+      onBlur={() => {
+        if (entry === '' && typeof field.default === 'number') onChange(field.default);
       }}
     />
   );

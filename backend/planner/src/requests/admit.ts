@@ -107,6 +107,8 @@ export class Admissions {
   private readonly known: ClassIndex | null;
   private readonly others = new ClassIndex();
   private readonly booked: ClassIndex;
+  /** What instances carry beyond what is booked, which requests that are booked next are taken for. */
+  private readonly unbooked_bps: Float64Array;
   private readonly added: Deployed[] = [];
   private readonly byPath = new Map<string, NumberedWay>();
   private readonly numbers: Set<number>;
@@ -119,6 +121,9 @@ export class Admissions {
     this.network = prepareNetwork(liveNetwork(state));
     this.known = known ?? null;
     this.booked = booked ?? new ClassIndex();
+    this.unbooked_bps = new Float64Array(this.network.candidates);
+    for (const [c, it] of state.instances.entries())
+      this.unbooked_bps[c] = Math.max(0, it.measured_bps - it.booked_bps);
     for (const each of held) this.others.add(each);
     for (const way of ways) this.byPath.set(way.instances.join(), way);
     this.numbers = new Set(ways.map(({ number }) => number));
@@ -176,7 +181,7 @@ export class Admissions {
   }
 
   private book(asked: AskedRequest, path: ArrayLike<number>, { way, deployments }: Accepted): void {
-    takeCapacity(this.network, path, asked.throughput_bps);
+    this.take(path, asked.throughput_bps);
     this.booked.add(asked);
     this.classes++;
     this.number(way);
@@ -184,6 +189,17 @@ export class Admissions {
       const own = this.byPath.get(id) ?? { number: this.lowestFree(), instances: [id] };
       this.number(own);
       this.added.push({ option: this.state.options.find((it) => it.id === id)!, way: own.number });
+    }
+  }
+
+  /** What is booked counts where it is more than what is carried, so the first of it takes nothing of what is left. */
+  private take(path: ArrayLike<number>, rate_bps: number): void {
+    takeCapacity(this.network, path, rate_bps);
+    for (let k = 0; k < path.length; k++) {
+      const c = path[k]!;
+      const carried = Math.min(rate_bps, this.unbooked_bps[c]!);
+      this.unbooked_bps[c]! -= carried;
+      this.network.free_bps[c]! += carried;
     }
   }
 

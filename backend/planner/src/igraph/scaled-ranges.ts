@@ -27,38 +27,26 @@ export function scaledRanges(now: readonly FlowRange[], instances: number, first
 }
 
 /**
- * Ranges under which the instances that are to go get next to no new flows: one identity of the flow space each, for a range
- * cannot be empty. The others have those that they are left with, but for that.
+ * Ranges under which the instances that are to go get next to no new flows: one identity each, for a range cannot be empty. None
+ * is of an instance that stays, and that of an instance which goes alone is its own: splits that hold a part of the flow space
+ * each, of which one knows its flows in progress, go on to lead to it. The others have the ranges that they are left with, but for
+ * that, so identities lie where the heirs of neighbours that go meet.
  */
 export function drainedRanges(now: readonly FlowRange[], instances: number): FlowRange[] {
-  const left = scaledRanges(now, instances);
-  const leaving = now.length - instances;
-  const giver = widest(left);
-  const { lo, hi } = left[giver]!;
-  const from = hi - leaving;
-  return [
-    ...left.with(giver, { lo, hi: from }),
-    ...Array.from({ length: leaving }, (_, i) => ({ lo: from + i, hi: from + i + 1 })),
-  ];
-}
-
-/**
- * The same for the last instance alone, whose one identity is of its own range: so splits that hold a part of the flow space each,
- * of which one knows its flows in progress, go on to lead to it.
- */
-export function drainedInPlace(now: readonly FlowRange[]): FlowRange[] {
-  const left = scaledRanges(now, now.length - 1);
-  const { lo, hi } = now.at(-1)!;
-  // Where its heirs meet, or where its only heir ends or begins.
-  const met = left.find((_, i) => now[i]!.hi === lo)?.hi ?? lo;
-  const at = Math.min(met, hi - 1);
-  return [
-    ...left.map((range) => ({
-      lo: range.lo === met ? at + 1 : range.lo,
-      hi: range.hi === met ? at : range.hi,
-    })),
-    { lo: at, hi: at + 1 },
-  ];
+  const drained = scaledRanges(now, instances);
+  for (const run of leavingSideBySide(now, instances)) {
+    const { lo } = now[run[0]!]!;
+    const { hi } = now[run.at(-1)!]!;
+    const heirs = [...drained.keys()].slice(0, instances);
+    const below = heirs.find((i) => now[i]!.hi === lo);
+    const above = heirs.find((i) => now[i]!.lo === hi);
+    const met = below === undefined ? lo : drained[below]!.hi;
+    const first = Math.min(Math.max(lo, met - Math.floor(run.length / 2)), hi - run.length);
+    if (below !== undefined) drained[below] = { lo: drained[below]!.lo, hi: first };
+    if (above !== undefined) drained[above] = { lo: first + run.length, hi: drained[above]!.hi };
+    for (const [ordinal, lowest] of identities(now, run, first)) drained[ordinal] = { lo: lowest, hi: lowest + 1 };
+  }
+  return drained;
 }
 
 /** What changes hands between instances; what has no instance any more or had none is left out. */
@@ -69,6 +57,31 @@ export function rangeMoves(before: readonly FlowRange[], after: readonly FlowRan
       return from !== to && lo < hi ? [{ from, to, lo, hi }] : [];
     }),
   );
+}
+
+/** The ordinals that are to go, in groups whose ranges touch, each in the order of its ranges. */
+function leavingSideBySide(now: readonly FlowRange[], instances: number): number[][] {
+  const leaving = [...now.keys()].slice(instances).sort((a, b) => now[a]!.lo - now[b]!.lo);
+  const runs: number[][] = [];
+  for (const ordinal of leaving) {
+    const run = runs.at(-1);
+    if (run && now[run.at(-1)!]!.hi === now[ordinal]!.lo) run.push(ordinal);
+    else runs.push([ordinal]);
+  }
+  return runs;
+}
+
+/** One identity, from the first on, for each: of its own range where there is one. */
+function identities(now: readonly FlowRange[], run: readonly number[], first: number): Map<number, number> {
+  const given = new Map<number, number>();
+  const open: number[] = [];
+  for (let at = first; at < first + run.length; at++) {
+    const owner = run.find((ordinal) => now[ordinal]!.lo <= at && at < now[ordinal]!.hi)!;
+    if (given.has(owner)) open.push(at);
+    else given.set(owner, at);
+  }
+  for (const ordinal of run) if (!given.has(ordinal)) given.set(ordinal, open.shift()!);
+  return given;
 }
 
 function withoutLast(ranges: readonly FlowRange[]): FlowRange[] {

@@ -104,7 +104,7 @@ class Rack {
     if (flawOfSteps(change, this.asked?.staged) !== null) return false;
     const take = (step: ScalingStep, exceptions: StagedSplit['exceptions'] = []) => {
       const staged = stagedBy(change, step, this.asked, exceptions);
-      this.to({ ...numbersOf(change, step, this.asked), ...(staged ? { staged } : {}) }, `${step} ${from} to ${to}`);
+      this.to({ ...numbersOf(change, step), ...(staged ? { staged } : {}) }, `${step} ${from} to ${to}`);
       this.begin(3);
     };
     if (!this.asked?.staged?.held) take('stage');

@@ -8,7 +8,7 @@ import {
   type ScalingStep,
   type StagedSplit,
 } from '@orrery/contract';
-import { drainedInPlace, drainedRanges } from '../igraph/scaled-ranges.js';
+import { drainedRanges } from '../igraph/scaled-ranges.js';
 
 type Change = Pick<Scaling, 'from' | 'to' | 'before' | 'after'>;
 
@@ -27,17 +27,14 @@ export function whyNotInSteps(
   return execution === 'parallel' ? `${nodeId} is split in steps only where the chain runs in sequence` : null;
 }
 
-/** The numbers and ranges that a step leaves. `asked`: what is asked of the split now. */
+/** The numbers and ranges that a step leaves. */
 export function numbersOf(
   { from, to, before, after }: Change,
   step: ScalingStep,
-  asked: Pick<NfSplit, 'staged'> | undefined,
 ): Pick<NfSplit, 'instances' | 'ranges'> {
   const of = (instances: number, ranges: Scaling['before']) => ({ instances, ...(instances > 1 ? { ranges } : {}) });
   if (step === 'resize') return of(to, after);
-  if (step !== 'drain') return of(from, before);
-  const isShared = (asked?.staged?.held?.length ?? 1) > 1;
-  return of(from, isShared ? drainedInPlace(before) : drainedRanges(before, to));
+  return of(from, step === 'drain' ? drainedRanges(before, to) : before);
 }
 
 /**
@@ -75,7 +72,7 @@ export function flawOfSteps(change: Change, staged: StagedSplit | undefined): st
   if (held.length === 1) return null;
   if (from - to > 1)
     return `is more than one fewer, and instances to which switches send flows leave one at a time: ask for ${from - 1} first`;
-  const then = to < from ? drainedInPlace(before) : after;
+  const then = to < from ? drainedRanges(before, to) : after;
   // A split leads to those whose ranges lie in the one that it holds, and knows flows of theirs.
   const isCut = held.some((own) =>
     before.some((range, i) => overlap(range, own) && then[i] !== undefined && !overlap(then[i], own)),

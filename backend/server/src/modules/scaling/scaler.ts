@@ -157,7 +157,7 @@ export class Scaler {
     const staged = stagedBy(scaling, step, running?.asked, exceptions);
     const split = {
       node_id: nf.node_id,
-      ...numbersOf(scaling, step, running?.asked),
+      ...numbersOf(scaling, step),
       ...keep_flows,
       ...(staged ? { staged } : {}),
     };
@@ -181,7 +181,7 @@ export class Scaler {
   /** Why the step would overwrite what others have deployed since the step before; null: what that made still stands. */
   private foreignChange(scaling: Scaling, step: ScalingStep): string | null {
     const running = runningNf(this.view.comingPlan, scaling.nf);
-    const { instances, ranges = [] } = numbersOf(scaling, madeBefore(scaling, step), running?.asked);
+    const { instances, ranges = [] } = numbersOf(scaling, madeBefore(scaling, step));
     const isSame =
       running !== null &&
       running.instances.length === instances &&

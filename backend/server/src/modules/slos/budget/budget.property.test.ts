@@ -74,6 +74,32 @@ it('counts the seconds of every window and of the period as somebody who keeps e
   );
 });
 
+it('counts a verdict on many seconds as so many on one', () => {
+  const ticks = fc.array(
+    fc.record({
+      verdict: fc.constantFrom<Verdict>('good', 'bad', 'unknown'),
+      length: fc.integer({ min: 1, max: 400 }),
+      measured: fc.option(fc.integer({ min: 1, max: 1000 }), { nil: null }),
+    }),
+    { minLength: 1, maxLength: 12 },
+  );
+  fc.assert(
+    fc.property(ticks, (all) => {
+      const [long, short] = [new SecondsHistory(3600, (a, b) => a > b), new SecondsHistory(3600, (a, b) => a > b)];
+      let n = 0;
+      for (const { verdict, length, measured } of all) {
+        for (let second = 0; second < length; second++) short.record(verdict, 1, measured, after(++n));
+        long.record(verdict, length, measured, after(n));
+        for (const windowS of [10, 60, 300, 3600])
+          expect(long.over(windowS, after(n))).toEqual(near(short.over(windowS, after(n))));
+        expect(long.overPeriod(after(n))).toEqual(near(short.overPeriod(after(n))));
+      }
+      expect(long.judged_s).toBe(short.judged_s);
+    }),
+    { numRuns: 60 },
+  );
+});
+
 it('fires and resolves an alert as somebody who keeps each second, and never twice without an end', () => {
   const rule: AlertRule = { long_s: 600, short_s: 60, burn: 5, severity: 'warning' };
   const goal = 0.95;

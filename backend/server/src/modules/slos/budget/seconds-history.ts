@@ -47,11 +47,14 @@ export class SecondsHistory {
 
   /** The verdict on the seconds before now. */
   record(verdict: Verdict, seconds: number, measured: number | null, nowMs: number): void {
-    const slot = Math.max(this.fine.slotOf(nowMs), this.fine.last ?? 0);
-    const sinceBoundary = Math.max(0, nowMs / 1000 - slot * FINE_S);
-    const here = Math.min(seconds, sinceBoundary);
-    this.add(slot - 1, verdict, seconds - here, measured);
-    this.add(slot, verdict, here, measured);
+    const last = Math.max(this.fine.slotOf(nowMs), this.fine.last ?? 0);
+    // A time before the newest bucket has none of it, but the verdict counts: in the one before.
+    const endS = Math.max(nowMs / 1000, last * FINE_S);
+    const first = Math.floor((endS - seconds) / FINE_S);
+    for (let slot = first; slot <= last; slot++) {
+      const [from, to] = [Math.max(slot * FINE_S, endS - seconds), Math.min((slot + 1) * FINE_S, endS)];
+      this.add(slot, verdict, to - from, measured);
+    }
     if (verdict !== 'unknown') this.judged_s += seconds;
     if (verdict !== 'bad') return;
     const isOn = this.seen && nowMs - this.seen.last_ms <= 1000 * FINE_S * GAP_BUCKETS;

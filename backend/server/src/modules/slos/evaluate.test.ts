@@ -149,6 +149,7 @@ describe('evaluateSlo', () => {
     expect(losing(1 - LOSS_TOLERANCE + 0.01, 0)).toMatchObject({ state: 'met', measured: 0 });
     expect(losing(0.9, 0.02)).toMatchObject({ state: 'violated', offered: 800, carried: 0.9 });
     expect(losing(0.9, 0.02).measured).toBeCloseTo(0.1);
+    expect(losing(1 - LOSS_TOLERANCE - 0.01, 0.02)).toMatchObject({ measured: 0.02 });
     expect(losing(0.99, 0.5)).toMatchObject({ state: 'violated', measured: 0.5 });
   });
 

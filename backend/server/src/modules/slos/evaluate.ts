@@ -132,8 +132,8 @@ function measure(slo: Slo, { window, carriage, blackout }: SloContext): number |
   return ns === null ? null : ns / 1000;
 }
 
-/** What is counted where it is lost, and what is missing at the exits where that is more than the skew of the counters. */
+/** What is counted where it is lost, and what is missing at the exits beyond that where it is more than the skew of the counters. */
 function lostShare({ share, lost_share }: Carriage): number {
   const missing = 1 - share;
-  return missing > LOSS_TOLERANCE ? Math.max(missing, lost_share) : lost_share;
+  return missing - lost_share > LOSS_TOLERANCE ? missing : lost_share;
 }

@@ -114,7 +114,7 @@ export const ServiceRequest = z.strictObject({
   why: z.string().nullable().describe('refused or broken: why, as a sentence; late: why no other way is taken'),
   shortages: z.array(Constraint).describe('refused, broken or late: what could not be met'),
   nearest_us: DelayUs.nullable().describe(
-    'refused or late: least latency of any way, capacity and bounds lifted; null: none',
+    'refused or late: least latency of any way through instances that have room, each by itself, bound lifted; null: none',
   ),
   rejected: z.array(RejectedInstance).max(128).describe('empty: not known, as for requests in bulk'),
   operation_id: Id.nullable().describe('that enforces it'),

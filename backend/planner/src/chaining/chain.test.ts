@@ -154,6 +154,7 @@ describe('chain, when no path qualifies', () => {
     expect(conflict).toEqual({
       shortages: [{ constraint: 'latency', needed: 3, available: 2, unit: 'us', where: 'n0 to n0' }],
       parts: ['latency'],
+      minimal: true,
       minimum: true,
     });
   });

@@ -11,6 +11,8 @@ export interface ChainConflict {
   readonly shortages: readonly Shortage[];
   /** What rules every path out, in the order of `shortages`. */
   readonly parts: readonly ConflictPart[];
+  /** None can be left out: no search for less was cut off. */
+  readonly minimal: boolean;
   /** No smaller set of constraints rules every path out. */
   readonly minimum: boolean;
 }
@@ -29,7 +31,7 @@ export function conflictOf(network: PreparedNetwork, request: ChainRequest, budg
   if (missing !== undefined) {
     const where = network.source.functions[missing]!;
     const shortage: Shortage = { constraint: 'function', needed: 1, available: 0, unit: 'instances', where };
-    return { shortages: [shortage], parts: ['function'], minimum: true };
+    return { shortages: [shortage], parts: ['function'], minimal: true, minimum: true };
   }
   const { found, complete } = search(network, request, [], Number.POSITIVE_INFINITY, spending);
   if (complete && found === null) {
@@ -37,12 +39,14 @@ export function conflictOf(network: PreparedNetwork, request: ChainRequest, budg
     return {
       shortages: [{ constraint: 'connection', needed: 1, available: 0, unit: 'paths', where }],
       parts: ['connection'],
+      minimal: true,
       minimum: true,
     };
   }
   const parts: Part[] = ['latency', ...request.functions.keys()];
-  const { set, minimum } = smallestConflict(network, request, parts, spending);
-  return { shortages: set.map((part) => shortageOf(network, request, part, set, spending)), parts: set, minimum };
+  const { set, minimal, minimum } = smallestConflict(network, request, parts, spending);
+  const shortages = set.map((part) => shortageOf(network, request, part, set, spending));
+  return { shortages, parts: set, minimal, minimum };
 }
 
 function nodeId({ source }: PreparedNetwork, node: number): string {
@@ -61,14 +65,14 @@ function smallestConflict(network: PreparedNetwork, request: ChainRequest, parts
   };
   for (let size = 1; size <= Math.min(MAX_ENUMERATED, parts.length); size++) {
     const set = firstOfSize(parts, size, 0, [], conflicts);
-    if (set) return { set, minimum: sure };
+    if (set) return { set, minimal: sure, minimum: sure };
   }
   let set = [...parts];
   for (const part of parts) {
     const without = set.filter((it) => it !== part);
     if (conflicts(without)) set = without;
   }
-  return { set, minimum: sure && set.length === MAX_ENUMERATED + 1 };
+  return { set, minimal: sure, minimum: sure && set.length === MAX_ENUMERATED + 1 };
 }
 
 function firstOfSize(
@@ -99,7 +103,7 @@ function search(
   return bestByLabels(network, request, { withOptions: true, latency_us, lifted, spending: part });
 }
 
-/** The least latency when only some stages need anything, whatever the deployments cost; `null`: no path. */
+/** The least latency of any path that gives these stages what they need, whatever the deployments cost; `null`: no path. */
 function leastLatency(
   network: PreparedNetwork,
   request: ChainRequest,
@@ -118,9 +122,11 @@ function shortageOf(
   spending: Spending,
 ): Shortage {
   if (part !== 'latency') return stageShortage(network, request, part, set, spending);
-  const others = set.filter((it) => it !== 'latency');
   const where = `${nodeId(network, request.ingress)} to ${nodeId(network, request.egress)}`;
-  const needed = leastLatency(network, request, others, spending) ?? request.latency_us;
+  // With this bound a path qualifies; where none does with any, it is what the rest of the set leaves.
+  const others = set.filter((it) => it !== 'latency');
+  const least = (kept: readonly Part[]) => leastLatency(network, request, kept, spending);
+  const needed = least([...request.functions.keys()]) ?? least(others) ?? request.latency_us;
   return { constraint: 'latency', needed, available: request.latency_us, unit: 'us', where };
 }
 

@@ -78,6 +78,29 @@ const cases: fc.Arbitrary<Case> = fc
     })),
   }));
 
+/** Requests through all of four functions, most of which run slowly and could run fast in one of two slots. */
+const contested: fc.Arbitrary<Case> = fc
+  .tuple(
+    fc.array(fc.tuple(fc.constantFrom(...'abcd'), whole(20, 99), whole(0, 4)), { maxLength: 6 }),
+    fc.array(fc.constantFrom('board-9/0', 'board-9/1', null), { minLength: 4, maxLength: 4 }),
+    whole(4, 250),
+  )
+  .map(([running, slots, latency_us]) => ({
+    state: {
+      functions: [...'abcd'],
+      instances: running.map(([nf, us, rate_bps], i) => ({
+        ...{ id: `run-${i}`, nf, place: PLACES[0]!, latency_us: us, measured: false },
+        ...{ rate_bps, booked_bps: 0, measured_bps: 0 },
+      })),
+      options: slots.flatMap((slot, i) =>
+        slot ? [{ id: `new-${i}`, nf: 'abcd'[i]!, place: PLACES[1]!, latency_us: 1, rate_bps: 9, slot, cost: 1 }] : [],
+      ),
+      entry_us: () => 0,
+      transit_us: () => 0,
+    },
+    asked: [{ id: 'r', from: ['client-1'], match: [], functions: [...'abcd'], latency_us, throughput_bps: 1 }],
+  }));
+
 /** What is left of each instance, and which slots are taken, by the meaning of the words alone. */
 class Ledger {
   private readonly booked = new Map<string, number>();
@@ -232,6 +255,38 @@ describe('requests in turn on a live state', () => {
       }),
       { numRuns: 300, seed: 37 },
     );
+  });
+
+  it('are refused for reasons that are enough: without the bound none qualifies, or the bound is among them', () => {
+    const seen = { late: 0, lacking: 0, both: 0, nearest: 0 };
+    const reached = (decision: ReturnType<Admissions['decide']>) => (decision.accepted ? decision.latency_us : null);
+    fc.assert(
+      fc.property(contested, ({ state, asked }) => {
+        for (const request of asked) {
+          const refused = admissions(state).decide(request, true);
+          if (refused.accepted) continue;
+          const { shortages, why, nearest_us } = refused;
+          const isLate = shortages.find(({ constraint }) => constraint === 'latency');
+          const unbound = reached(admissions(state).decide({ ...request, latency_us: 1e9 }, true));
+          if (!isLate) expect(unbound).toBeNull();
+          seen[!isLate ? 'lacking' : shortages.length > 1 ? 'both' : 'late']++;
+          // Each once, in the figures that the sentence has.
+          expect(new Set(shortages.map(({ constraint, where }) => `${constraint} ${where}`)).size).toBe(
+            shortages.length,
+          );
+          if (!isLate || unbound === null) continue;
+          expect(why).toContain(` takes ${isLate.needed} µs`);
+          expect(reached(admissions(state).decide({ ...request, latency_us: isLate.needed }, true))).toBe(
+            isLate.needed,
+          );
+          expect(reached(admissions(state).decide({ ...request, latency_us: isLate.needed - 1 }, true))).toBeNull();
+          expect(nearest_us).toBeLessThanOrEqual(isLate.needed);
+          if (nearest_us! < isLate.needed) seen.nearest++;
+        }
+      }),
+      { numRuns: 1500, seed: 47 },
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(5);
   });
 
   const one = (state: Partial<LiveState>): LiveState => ({

@@ -72,7 +72,7 @@ export interface Refused {
   readonly accepted: false;
   readonly why: string;
   readonly shortages: readonly Constraint[];
-  /** Least latency of any way through instances that alone have room; `null`: there is none. */
+  /** Least latency of any way through instances that have room, each by itself; `null`: there is none. */
   readonly nearest_us: number | null;
   readonly rejected: readonly RejectedInstance[];
 }
@@ -284,12 +284,12 @@ export class Admissions {
   }
 
   /**
-   * What keeps each instance from serving the request, with the smallest set of constraints that rules every way out, or,
-   * where the search for it was cut off, what holds in any case.
+   * What keeps each instance from serving the request, with the smallest set of constraints that rules every way out (of more than
+   * four: one of which none can be left out), or, where the search for it was cut off, what holds in any case.
    */
   private refusalOf(request: ChainRequest, { conflict, lower_bound_us }: ChainAnswer): Refused {
-    const brief = conflict && !conflict.minimum ? this.briefRefusal(request) : null;
-    const shortages = brief?.shortages ?? (conflict?.shortages ?? []).map(told);
+    const brief = conflict && !conflict.minimal ? this.briefRefusal(request) : null;
+    const shortages = brief?.shortages ?? onePerPlace((conflict?.shortages ?? []).map(told));
     const why =
       shortages.length === 0
         ? 'No way was found among those that the search looked at.'
@@ -344,6 +344,16 @@ function refusal(why: string, shortages: readonly Constraint[]): Refused {
   return { accepted: false, why, shortages, nearest_us: null, rejected: [] };
 }
 
+/** Stages that are short of the same thing, once: the most that is needed. */
+function onePerPlace(shortages: readonly Constraint[]): Constraint[] {
+  const most = new Map<string, Constraint>();
+  for (const it of shortages) {
+    const key = `${it.constraint} ${it.where}`;
+    if (it.needed > (most.get(key)?.needed ?? Number.NEGATIVE_INFINITY)) most.set(key, it);
+  }
+  return [...most.values()];
+}
+
 function told({ constraint, needed, available, unit, where }: Shortage): Constraint {
   const finite = (value: number) => (Number.isFinite(value) ? value : Number.MAX_SAFE_INTEGER);
   return { constraint, needed: finite(needed), available: finite(available), unit, where };
@@ -364,9 +374,10 @@ function wayWords({ unit, available }: Constraint): string {
 function shortageWords({ constraint, needed, available, where }: Constraint, nearestUs: number | null): string {
   switch (constraint) {
     case 'latency': {
-      const [fastest, bound] = figures(Math.max(needed, nearestUs ?? 0), available);
-      return nearestUs === null
-        ? `No way is as fast as ${bound} µs.`
+      const [fastest, bound] = figures(needed, available);
+      if (nearestUs === null) return `No way is as fast as ${bound} µs.`;
+      return exceeds(needed, nearestUs)
+        ? `A way that has room takes ${fastest} µs or more, and the bound is ${bound} µs.`
         : `The fastest way takes ${fastest} µs, and the bound is ${bound} µs.`;
     }
     case 'throughput': {

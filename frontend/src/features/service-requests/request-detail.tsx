@@ -49,7 +49,7 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
           <p>{why}</p>
           {nearest_us !== null && state === 'refused' && (
             <p>
-              The fastest way, without regard to what it lacks, takes{' '}
+              Through instances that have room, each by itself, the fastest way takes{' '}
               <RateText quantity="us" value={nearest_us} inText />.
             </p>
           )}

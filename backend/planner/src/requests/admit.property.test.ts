@@ -393,6 +393,25 @@ describe('requests in turn on a live state', () => {
       accepted: false,
       shortages: [{ needed: 4, available: 3, unit: 'edges' }],
     });
+    // What takes a way that is there needs no edge.
+    const more = [...state.instances, { ...state.instances[0]!, id: 'slow', latency_us: 9 }];
+    const instances = more.map((it) => ({ ...it, rate_bps: it.id === 'slow' ? 1 : 9 }));
+    const ways = [
+      ['slow', 'firewall', 'ids'],
+      ['firewall', 'ids'],
+      ['gone', 'firewall', 'ids'],
+    ];
+    const full = { ...given, state: { ...state, instances }, edges_left: 0 };
+    const known = (latency_us: number, used = ways) => {
+      const admission = new Admissions({ ...full, ways: used.map((each, i) => ({ number: i + 1, instances: each })) });
+      const match = (value: number) => [{ attribute: 'port.dst', op: 'is' as const, value }];
+      return [1, 2].map((port) => admission.decide({ ...asked, latency_us, match: match(port) }, port === 1));
+    };
+    const [first, second] = known(99);
+    expect(first).toMatchObject({ way: { number: 1 }, latency_us: 11, deployments: [] });
+    expect(second).toMatchObject({ accepted: false, shortages: [{ unit: 'edges' }] });
+    expect(known(10)[0]).toMatchObject({ accepted: false, shortages: [{ unit: 'edges' }] });
+    expect(known(99, [...ways, NFS])[0]).toMatchObject({ way: { number: 4 }, latency_us: 3 });
     expect(new Admissions({ ...given, classes: 4096, edges_left: 9 }).decide(asked, false).accepted).toBe(false);
   });
 });

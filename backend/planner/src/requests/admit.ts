@@ -77,6 +77,12 @@ export interface Refused {
   readonly rejected: readonly RejectedInstance[];
 }
 
+/** What is to be accepted. */
+interface Choice extends Pick<Accepted, 'way' | 'deployments' | 'rejected'> {
+  /** Candidates by stage. */
+  readonly path: ArrayLike<number>;
+}
+
 export type Decision = Accepted | Refused;
 
 /** Partial paths that are looked at where instances share free slots: with reasons, and in bulk. */
@@ -154,7 +160,15 @@ export class Admissions {
     const ids = Array.from(path, (c) => idOf(this.network, c));
     const deployments = Array.from(path).flatMap((c) => (this.network.running[c] ? [] : [idOf(this.network, c)]));
     const way = this.wayOf(ids, deployments);
-    if ('constraint' in way) return refusal(wayWords(way), [way]);
+    if (!('constraint' in way))
+      return this.accept(asked, request, { way, path, deployments, rejected: answer ? this.rejectedOf(answer) : [] });
+    const known = this.fastestKnown(request);
+    return known
+      ? this.accept(asked, request, { ...known, deployments: [], rejected: [] })
+      : refusal(wayWords(way), [way]);
+  }
+
+  private accept(asked: AskedRequest, request: ChainRequest, { way, path, deployments, rejected }: Choice): Decision {
     const full = this.room?.take({ ...asked, way: way.number }, !this.byPath.has(way.instances.join())) ?? null;
     if (full) return refusal(roomWords(full), [full]);
     const accepted: Accepted = {
@@ -163,7 +177,7 @@ export class Admissions {
       stages: this.stagesOf(request, path),
       latency_us: latencyOf(this.network, path, request),
       deployments,
-      rejected: answer ? this.rejectedOf(answer) : [],
+      rejected,
     };
     this.book(asked, path, accepted);
     return accepted;
@@ -250,6 +264,23 @@ export class Admissions {
     if (needed > this.edgesLeft)
       return { constraint: 'classifier', needed, available: this.edgesLeft, unit: 'edges', where };
     return { number: this.lowestFree(), instances };
+  }
+
+  /** Of the ways that have numbers and qualify; null: none does. */
+  private fastestKnown(request: ChainRequest): Pick<Choice, 'way' | 'path'> | null {
+    const { functions, throughput_bps, latency_us } = request;
+    let best: (Pick<Choice, 'way' | 'path'> & { readonly latency: number }) | null = null;
+    for (const way of this.byPath.values()) {
+      if (way.instances.length !== functions.length) continue;
+      const path = way.instances.flatMap(
+        (id, k) => this.network.byFunction[functions[k]!]!.find((c) => idOf(this.network, c) === id) ?? [],
+      );
+      if (path.length < functions.length || path.some((c) => !this.network.running[c])) continue;
+      const latency = latencyOf(this.network, path, request);
+      if (latency >= (best?.latency ?? Number.POSITIVE_INFINITY) || exceeds(latency, latency_us)) continue;
+      if (overbookedBy(this.network, path, throughput_bps) === null) best = { way, path, latency };
+    }
+    return best;
   }
 
   private stagesOf(request: ChainRequest, path: ArrayLike<number>): RequestStage[] {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lender, SSM, vnf } from '../testing/lending.js';
+import { decideLending } from './decide.js';
 import { jainIndex } from './figures.js';
 
 const IDS = ['p', 'q', 'r', 's'];
@@ -116,6 +117,59 @@ describe('lending', () => {
       }),
       { numRuns: 400, seed: 61 },
     );
+  });
+
+  it('takes from as few holders as can be, and from as few of those who need it, of all ways to serve the same', () => {
+    const slots = ['a', 'b', 'c', 'd'];
+    const can = fc.subarray(slots, { minLength: 1 });
+    const holders = fc.array(fc.option(fc.constantFrom(0.7, 0.99)), { minLength: 4, maxLength: 4 });
+    const drawn = fc.record({
+      holders,
+      times: fc.infiniteStream(fc.nat(50)),
+      waiting: fc.array(can, { maxLength: 4 }),
+    });
+    const seen = { taken: 0, spared: 0 };
+    fc.assert(
+      fc.property(drawn, ({ holders, times, waiting }) => {
+        const held = slots.flatMap((accelerator, i) => {
+          const usage = holders[i] ?? null;
+          return usage === null ? [] : [{ accelerator, usage, vnf: `h-${accelerator}` }];
+        });
+        const asks = waiting.map((cans, i) => vnf(`w-${i}`, 0.9, cans));
+        const vnfs = [...held.map((it) => vnf(it.vnf, it.usage, slots)), ...asks];
+        const account = () => ({ time_ms: times.next().value!, held_ms: 0, waited_ms: 0, turn: 1, here: true });
+        const state = {
+          turns: 1,
+          accounts: Object.fromEntries(vnfs.map(({ id }) => [id, account()])),
+          loans: held.map(({ accelerator, vnf: id }) => ({ accelerator, vnf: id, held_ms: 99_000, settled: true })),
+        };
+        const decided = decideLending(
+          state,
+          vnfs,
+          slots.map((id) => ({ id, works: true })),
+          SSM,
+        );
+        const served = asks.filter(({ id }) => decided.some(({ to }) => to === id));
+        for (const { accelerator, to } of decided)
+          if (to !== null) expect(served.find(({ id }) => id === to)!.can).toContain(accelerator);
+        const lost = (given: readonly string[]) => {
+          const those = held.filter(({ accelerator }) => given.includes(accelerator));
+          return [those.length, those.filter(({ usage }) => usage > SSM.th_up).length] as const;
+        };
+        const all = served.reduce<string[][]>(
+          (ways, { can: cans }) =>
+            ways.flatMap((way) => cans.flatMap((it) => (way.includes(it) ? [] : [[...way, it]]))),
+          [[]],
+        );
+        const [taken, needed] = lost(decided.flatMap(({ accelerator, to }) => (to === null ? [] : accelerator)));
+        expect(taken).toBe(Math.min(...all.map((way) => lost(way)[0])));
+        expect(needed).toBe(Math.min(...all.map((way) => lost(way)[1])));
+        if (taken > 0) seen.taken++;
+        if (all.some((way) => lost(way)[1] > needed)) seen.spared++;
+      }),
+      { numRuns: 4000, seed: 64 },
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(200);
   });
 
   it('is fair: Jain’s index of ten turns of each of 2 to 8 saturated VNFs is at least 0.98', () => {

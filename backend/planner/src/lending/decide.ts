@@ -46,7 +46,10 @@ export function decideLending(
     expired.map(({ accelerator }) => accelerator).filter((it) => canUse(id).includes(it));
   const served = match(waiting, (id) => [...ofFree(id), ...ofExpired(id)], match(waiting, ofFree));
 
-  const next = new Map([...served].map(([id, accelerator]) => [accelerator, id]));
+  // Of all ways to serve these, the one that takes from whom it costs least, which matching the other way round finds.
+  const those = waiting.filter((id) => served.has(id));
+  const inOrder = [...free, ...expired.map(({ accelerator }) => accelerator)];
+  const next = match(inOrder, (accelerator) => those.filter((id) => canUse(id).includes(accelerator)));
   for (const { accelerator, vnf } of expired)
     if (next.has(accelerator)) leaving.set(accelerator, { vnf, why: 'slice-over' });
   return [...new Set([...leaving.keys(), ...next.keys()])].map((accelerator) => ({

@@ -44,6 +44,8 @@ export interface Bin {
   readonly link_bps: number;
   /** What sets `link_bps`. */
   readonly link_constraint: 'nic-bandwidth' | 'link-bandwidth';
+  /** By core: the part of it that may be used by what is bound there, where that is more than plans hand out. */
+  readonly kept?: readonly number[];
 }
 
 export interface PlacementProblem {

@@ -23,6 +23,10 @@ export class PlacementState {
   private readonly position: Int32Array;
   private readonly cycles: Float64Array;
   private readonly coreLoad: readonly Float64Array[];
+  /** By server and core: for what is bound there. */
+  private readonly room: readonly Float64Array[];
+  /** By server: what its cores have above the budget. */
+  private readonly kept: Float64Array;
   private readonly binLoad: Float64Array;
   private readonly memory: Float64Array;
   private readonly linkIn: Float64Array;
@@ -48,6 +52,10 @@ export class PlacementState {
     this.crossingInto = new Int32Array(n);
     this.cycles = Float64Array.from(problem.items, ({ cycles_per_second }) => cycles_per_second);
     this.coreLoad = problem.bins.map(({ cores }) => new Float64Array(cores));
+    this.room = problem.bins.map(({ cores, kept }) => {
+      return new Float64Array(cores).map((_, core) => Math.max(FULL, (kept?.[core] ?? 0) * SLACK));
+    });
+    this.kept = Float64Array.from(this.room, (room) => room.reduce((sum, core) => sum + core - FULL, 0));
     this.binLoad = new Float64Array(s);
     this.members = problem.bins.map(() => []);
     this.memory = new Float64Array(s);
@@ -114,7 +122,7 @@ export class PlacementState {
       this.journal.length -= 6;
       return false;
     }
-    const cores = this.repack(item, bin);
+    const cores = this.pinned[item]?.bin === bin ? null : this.repack(item, bin);
     if (!cores) return false;
     const mark = this.mark();
     for (const [other, to] of cores) {
@@ -157,7 +165,7 @@ export class PlacementState {
     if (!this.mayStand(item, bin)) return false;
     const { cores, hz, memory_bytes } = this.problem.bins[bin]!;
     const load = (gone === NOWHERE ? this.cycles[item]! : this.cycles[item]! - this.cycles[gone]!) / hz;
-    if (this.binLoad[bin]! + load > cores * FULL) return false;
+    if (this.binLoad[bin]! + load > cores * FULL + this.kept[bin]!) return false;
     const { items } = this.problem;
     const memory = items[item]!.memory_bytes - (gone === NOWHERE ? 0 : items[gone]!.memory_bytes);
     return this.memory[bin]! + memory <= memory_bytes * SLACK;
@@ -283,7 +291,7 @@ export class PlacementState {
     const load = this.coreLoad[bin]!;
     const share = this.share(item, bin);
     const bound = this.pinned[item];
-    if (bound?.bin === bin) return load[bound.core]! + share <= FULL ? bound.core : NOWHERE;
+    if (bound?.bin === bin) return load[bound.core]! + share <= this.room[bin]![bound.core]! ? bound.core : NOWHERE;
     const taken = this.coresApart(item, bin);
     let least = NOWHERE;
     for (let core = 0; core < load.length; core++) {
@@ -305,14 +313,15 @@ export class PlacementState {
   private repack(item: number, bin: number): [item: number, core: number][] | null {
     const { cores } = this.problem.bins[bin]!;
     const mine = this.share(item, bin);
-    if (mine > FULL || this.binLoad[bin]! + mine > cores * FULL) return null;
+    if (mine > FULL || this.binLoad[bin]! + mine > cores * FULL + this.kept[bin]!) return null;
     const load = new Float64Array(cores);
     const movable = [item];
     const occupied = new Set<string | null>();
     /** Two items above half a budget never share a core. */
     let large = mine * 2 > FULL ? 1 : 0;
     for (const other of this.members[bin]!) {
-      if (this.share(other, bin) * 2 > FULL && ++large > cores) return null;
+      const isAlone = this.share(other, bin) * 2 > FULL && this.room[bin]![this.core[other]!]! <= FULL;
+      if (isAlone && ++large > cores) return null;
       if (this.pinned[other]?.bin === bin) {
         load[this.core[other]!]! += this.share(other, bin);
         occupied.add(this.onCore(other, this.core[other]!));

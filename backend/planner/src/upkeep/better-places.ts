@@ -3,7 +3,6 @@ import { indexDescriptors } from '../check/attributes.js';
 import { chainsById } from '../check/chains-by-id.js';
 import { plannedChains } from '../check/planned-chains.js';
 import { placedNodes, type UnplacedGraph, type WorkNode, workNodes } from '../igraph/graph.js';
-import { place } from '../placement/place.js';
 import { binsOf, type Place, type PlacementProblem } from '../placement/problem.js';
 import { search } from '../placement/search.js';
 import { PlacementState } from '../placement/state.js';
@@ -14,6 +13,7 @@ import type { PlaceTimes } from '../requests/live-network.js';
 import { costOf } from '../slo/instance-cost.js';
 import { BoundedWays, lateWays, type WayBound } from './bounded-ways.js';
 import type { Clocks } from './measured-graph.js';
+import { Relief, withPlacesKept } from './relief.js';
 
 /** A running instance, and the server on which it would be better placed. */
 export interface Move {
@@ -31,49 +31,57 @@ interface Limits {
   readonly held: readonly Move[];
   readonly ways: readonly WayBound[];
   readonly times: PlaceTimes;
+  /** Moves that were tried in vain. */
+  readonly vain: readonly Move[];
+}
+
+export interface BetterPlaces {
+  readonly moves: readonly Move[];
+  /** Cores that have more to do than plans hand out then, and instances that may not stand where they do. */
+  readonly faults: number;
 }
 
 /**
- * Places for what runs by which fewer of the ways take longer than they may, or as many, and less traffic of these loads crosses
- * between servers; with as few moves as that takes and at most `most`; or the moves that were held so far, where those are as good.
- * Empty: none are better. What no longer fits under these loads moves first. `graph`: as planned, `measured`: with the loads.
+ * Places for what runs by which fewer cores have more to do than plans hand out, or as many, and fewer of the ways take longer than
+ * they may, or as many, and less traffic of these loads crosses between servers; with as few moves as that takes and at most `most`;
+ * or the moves that were held so far, where those are as good. No moves: none are better. Nothing makes a core, a link or a memory
+ * that has less than it needs any worse, and what fits nowhere stays. `graph`: as planned, `measured`: with the loads.
  */
 export function betterPlaces(
   input: OfferedInput,
   graph: InstanceGraph,
   measured: InstanceGraph,
   hz: Clocks,
-  { most, held, ways, times }: Limits,
-): Move[] {
+  { most, held, ways, times, vain }: Limits,
+): BetterPlaces {
   const unplaced = asWork(input, graph, measured, hz);
   const bins = binsOf(input.infrastructure);
   const index = new Map(bins.map(({ id }, bin) => [id, bin]));
   const running = new Map(placedNodes(graph).map((node) => [node.id, node]));
   const work = workNodes(unplaced);
-  const pinned = work.map(({ id }): Place | null => {
+  const pinned = work.flatMap(({ id }): Place[] => {
     const { server, core } = running.get(id)!;
     const bin = index.get(server);
-    return bin === undefined ? null : { bin, core };
+    return bin === undefined ? [] : [{ bin, core }];
   });
-  const problem = withScheduledHeld(
+  if (pinned.length < work.length) return { moves: [], faults: 0 };
+  const items = new Map(work.map(({ id }, item) => [id, item]));
+  const asked = withScheduledHeld(
     instanceProblem(input, bins, unplaced, NO_TABLE),
     work,
     pinned,
     plannedChains(input.chains),
   );
+  const problem = withoutMoves(asked, vain, items, index);
   const { budget } = input;
+  const isExpired = budget.expired ?? (() => false);
   const seed = input.options?.seed ?? 1;
-  const first = place(problem, { strategy: 'e2', seed, budget, pinned });
-  if (!first.feasible || pinned.includes(null)) return [];
-  const start = PlacementState.of(problem, pinned, first.places);
-  const state = PlacementState.of(problem, pinned, first.places);
-  const movable = [...work.keys()].filter((item) => (problem.items[item]!.hosts?.bins.size ?? bins.length) > 1);
-  for (let i = 0; i < MOST_SEARCHES; i++) {
-    const before = state.cut;
-    search(state, movable, budget, seededRandom(seed));
-    if (state.cut >= before * (1 - NEGLIGIBLE)) break;
-  }
-  const items = new Map(work.map(({ id }, item) => [id, item]));
+  const stateOf = (places: readonly Place[]) => PlacementState.of(withPlacesKept(problem, places), pinned, places);
+  const placesIn = (state: PlacementState) => work.map((_, item) => state.placeOf(item)!);
+  const movable = [...work.keys()].filter((item) => {
+    const hosts = problem.items[item]!.hosts?.bins ?? bins.keys();
+    return [...hosts].some((bin) => bin !== pinned[item]!.bin);
+  });
   const bounds = new BoundedWays(
     ways,
     times,
@@ -81,20 +89,64 @@ export function betterPlaces(
     pinned,
     bins.map(({ id }) => id),
   );
-  bounds.mend(state, new Set(movable), budget.expired ?? (() => false));
-  if (!withFewMoves(state, pinned, most, bounds)) return [];
-  const margin = NEGLIGIBLE * Math.max(start.cut, 1);
-  // What has to leave an overloaded core may break a way before the search begins.
-  const [late, lateNow] = [bounds.late(state), lateWays(ways, times)];
-  if (late > lateNow) return [];
-  if (first.displaced.length === 0 && late === lateNow && state.cut >= start.cut - margin) return [];
+  const now = new Map(placedNodes(measured).map((node) => [node.id, node]));
+  const relief = new Relief(work.map(({ id }) => now.get(id)!.core_share * (hz.get(now.get(id)!.server) ?? 0)));
+  const start = stateOf(pinned);
+  const [cutNow, faultsNow, lateNow] = [start.cut, relief.faults(start), lateWays(ways, times)];
+  const relieved = stateOf(pinned);
+  relief.relieve(relieved, new Set(movable), most, bounds, isExpired);
+  const faults = relief.faults(relieved);
+  const searched = stateOf(placesIn(relieved));
+  for (let i = 0; i < MOST_SEARCHES; i++) {
+    const before = searched.cut;
+    search(searched, movable, budget, seededRandom(seed));
+    if (searched.cut >= before * (1 - NEGLIGIBLE)) break;
+  }
+  bounds.mend(searched, new Set(movable), isExpired);
+  const isSound =
+    withFewMoves(searched, pinned, most, bounds) &&
+    bounds.late(searched) <= lateNow &&
+    relief.faults(searched) <= faults;
+  const state = isSound ? searched : relieved;
+  const margin = NEGLIGIBLE * Math.max(cutNow, 1);
+  const late = bounds.late(state);
+  if (relief.faults(state) >= faultsNow && late >= lateNow && state.cut >= cutNow - margin)
+    return { moves: [], faults };
   const alternative = held.length <= most ? placesOf(held, items, start, index) : null;
-  const isAsGood = alternative && alternative.cut <= state.cut + margin && bounds.late(alternative) <= late;
+  const isAsGood =
+    alternative &&
+    relief.faults(alternative) <= relief.faults(state) &&
+    alternative.cut <= state.cut + margin &&
+    bounds.late(alternative) <= late;
   const chosen = isAsGood ? alternative : state;
-  return work.flatMap(({ id }, item) => {
+  const moves = work.flatMap(({ id }, item) => {
     const bin = chosen.bin[item]!;
     return bin === pinned[item]!.bin ? [] : [{ instance: id, server: bins[bin]!.id }];
   });
+  return { moves, faults: relief.faults(chosen) };
+}
+
+/** The problem in which none of these moves is open. */
+function withoutMoves(
+  problem: PlacementProblem,
+  moves: readonly Move[],
+  index: ReadonlyMap<string, number>,
+  binIndex: ReadonlyMap<string, number>,
+): PlacementProblem {
+  if (moves.length === 0) return problem;
+  const closed = new Map<number, Set<number>>();
+  for (const { instance, server } of moves) {
+    const item = index.get(instance)!;
+    closed.set(item, (closed.get(item) ?? new Set()).add(binIndex.get(server)!));
+  }
+  const items = problem.items.map((item, i) => {
+    const servers = closed.get(i) ?? new Set();
+    if (servers.size === 0) return item;
+    const open = item.hosts?.bins ?? new Set(problem.bins.keys());
+    const bins = new Set([...open].filter((bin) => !servers.has(bin)));
+    return { ...item, hosts: { lack: '', ...item.hosts, bins } };
+  });
+  return { ...problem, items };
 }
 
 /** What a plan needs of switch tables, only it knows. */

@@ -139,6 +139,101 @@ describe('upkeep of placements', () => {
   });
 });
 
+describe('what has too much to do', () => {
+  const fullCores = ({ graph }: Plan, shares: ReadonlyMap<string, number>) => {
+    const use = new Map<string, number>();
+    for (const { id, pgraph_node, server, core } of nfInstances(graph)) {
+      const share = shares.get(id) ?? shares.get(pgraph_node)!;
+      use.set(`${server}/${core}`, (use.get(`${server}/${core}`) ?? 0) + share);
+    }
+    return [...use.values()].filter((used) => used > 0.85 + 1e-9).length;
+  };
+
+  it('is relieved wherever one move relieves a core, also where another core of its server is free', () => {
+    const seen = { relieved: 0, cores: new Set<number>() };
+    const shares = fc.array(fc.constantFrom(0.01, 0.2, 0.45, 0.6), { minLength: 9, maxLength: 9 });
+    fc.assert(
+      fc.property(sites, shares, ({ chains, servers, cores, seed }, given) => {
+        const input = inputOf(Math.min(chains, 2), servers, cores + 1);
+        const base = scattered(input, seed);
+        if (!base) return;
+        const running = nfInstances(base.graph);
+        const loads = running.map(({ id, load_bps }, i) => ({ instance: id, bps: load_bps, core_share: given[i]! }));
+        const share = new Map(running.map(({ id }, i) => [id, Math.max(given[i]!, running[i]!.core_share)]));
+        const real = new Map(running.map(({ id }, i) => [id, given[i]!]));
+        const byNf = new Map(running.map(({ pgraph_node }, i) => [pgraph_node, given[i]!]));
+        const before = fullCores(base, real);
+        if (before === 0) return;
+        // By the definition: what an instance needs is what was planned, or what it takes, if that is more.
+        const need = new Map<string, number>();
+        for (const { id, server, core } of running)
+          need.set(`${server}/${core}`, (need.get(`${server}/${core}`) ?? 0) + share.get(id)!);
+        const takes = new Map<string, number>();
+        for (const { id, server, core } of running)
+          takes.set(`${server}/${core}`, (takes.get(`${server}/${core}`) ?? 0) + real.get(id)!);
+        const isRelievable = running.some(({ id, server, core }) => {
+          const left = takes.get(`${server}/${core}`)!;
+          if (left <= 0.85 || left - real.get(id)! > 0.85 - 1e-6) return false;
+          return input.infrastructure.servers.some(
+            (other) =>
+              other.id !== server &&
+              Array.from({ length: other.cores }, (_, k) => need.get(`${other.id}/${k}`) ?? 0).every(
+                (used) => used + share.get(id)! < 0.85 - 1e-6,
+              ),
+          );
+        });
+        if (!isRelievable) return;
+        const { better } = compared(input, base, loads);
+        expect(better?.after.overloaded.length).toBeLessThan(before);
+        expect(fullCores(better!.plan, byNf)).toBe(better!.after.overloaded.length);
+        seen.relieved++;
+        seen.cores.add(cores + 1);
+      }),
+      { numRuns: 40, seed: 5 },
+    );
+    expect(seen.relieved).toBeGreaterThan(4);
+    expect(seen.cores.size).toBe(3);
+  });
+
+  it('changes no advice for other chains where it fits nowhere', () => {
+    let seen = 0;
+    const wrong = fc.record({ share: fc.constantFrom(0.86, 0.99, 3), bps: fc.constantFrom(1e9, 2e11) });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 30 }), wrong, (seed, { share, bps }) => {
+        const plain = inputOf(2, 3, 3);
+        const alone = { ...plain.chains[1]!, definition: alonePart(plain.chains[1]!.definition) };
+        const input = { ...plain, chains: [plain.chains[0]!, alone] };
+        const base = scattered(input, seed);
+        if (!base) return;
+        const other = nfInstances(base.graph).find(({ chain_id }) => chain_id === 'p-1')!;
+        if (nfInstances(base.graph).some((it) => it.id !== other.id && it.server === other.server)) return;
+        const loads = loadsOf(base, Array(5).fill(1));
+        const movesWith = (load: Partial<MeasuredLoad>) =>
+          compared(
+            input,
+            base,
+            loads.map((it) => (it.instance === other.id ? { ...it, ...load } : it)),
+          ).better?.moves;
+        const expected = movesWith({});
+        if (expected) seen++;
+        expect(movesWith({ core_share: share })).toEqual(expected);
+        expect(movesWith({ bps })).toEqual(expected);
+      }),
+      { numRuns: 30, seed: 5 },
+    );
+    expect(seen).toBeGreaterThan(2);
+  });
+
+  const alonePart = (definition: Plan['chains'][number]['definition']) => ({
+    ...definition,
+    nodes: definition.nodes.filter(({ id }) => !['mon', 'fw'].includes(id)),
+    edges: [
+      { ...definition.edges[0]!, to: 'ids' },
+      { ...definition.edges.at(-1)!, id: 'e1' },
+    ],
+  });
+});
+
 describe('bounds of ways', () => {
   /** Ways through instances of two chains, which other traffic draws apart; each is to take this part of what it takes now. */
   const waysOf = ({ graph, chains }: Plan, network: Infrastructure, parts: readonly number[]): WayBound[] =>

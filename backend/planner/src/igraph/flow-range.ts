@@ -2,7 +2,7 @@ import { FLOW_SPACE, type FlowRange } from '@orrery/contract';
 
 export const WHOLE_RANGE: FlowRange = { lo: 0, hi: FLOW_SPACE };
 
-/** The flow space in n equal parts. */
+/** The flow space in n equal parts, of whole identities: of more parts than these some are empty, but nothing has so many instances. */
 export function equalRanges(n: number): FlowRange[] {
   return Array.from({ length: n }, (_, i) => ({
     lo: Math.floor((i * FLOW_SPACE) / n),

@@ -183,5 +183,8 @@ it('figures: Jain’s index and the overhead of switching', () => {
   expect(jainIndex([5, 0, 0, 0])).toBe(0.25);
   expect(jainIndex([0, 0])).toBeNull();
   expect(jainIndex([])).toBeNull();
+  expect(jainIndex([1e308, 1e308])).toBe(1);
+  expect(jainIndex([1e-300, 0])).toBe(0.5);
   expect(switchOverhead(100, 9900)).toBeCloseTo(0.01);
+  expect(switchOverhead(0, 0)).toBe(0);
 });

@@ -213,6 +213,53 @@ it('lets one of three go where the mean would bear it, only if those beside it i
   expect(run(light, 3).some(({ decision: { kind } }) => kind === 'in')).toBe(true);
 });
 
+it('reckons with what an instance uses of its limit, or all of its core, whichever is more, when another one goes', () => {
+  const of = (ordinal: number, utilization: number, share: number): InstanceLoad => {
+    return { id: `c.ids.${ordinal}`, ordinal, utilization, share, limit: 0.2, queue: 0, delay_us: null };
+  };
+  const after = (...instances: InstanceLoad[]) => {
+    const load = { instances, ranges: equalRanges(2), behind: null, hindrance: null };
+    return decideScaling(rules, load, { side: 'under', sinceMs: 0, changedMs: -1e9 }, 10_000).decision;
+  };
+  // Others use 0.4 of the first core: with 0.08 of the second one it is at 0.5, and the instance at half of its limit.
+  expect(after(of(0, 0.42, 0.02), of(1, 0.4, 0.08)).kind).toBe('in');
+  expect(after(of(0, 0.4, 0.08), of(1, 0.4, 0.08))).toMatchObject({
+    kind: 'none',
+    why: expect.stringContaining('would use 80 %'),
+  });
+});
+
+it('decides nothing by ranges that are not known, or by a figure that is none', () => {
+  const of = (ordinal: number, utilization: number): InstanceLoad => {
+    return { id: `c.ids.${ordinal}`, ordinal, utilization, share: 0.1, limit: 1, queue: 0, delay_us: null };
+  };
+  const lasting = { side: 'under', sinceMs: 0, changedMs: -1e9 } as const;
+  const about = { ranges: [], behind: null, hindrance: null };
+  expect(
+    decideScaling(rules, { ...about, instances: [of(0, 0.1), of(1, 0.1)] }, lasting, 10_000).decision,
+  ).toMatchObject({
+    kind: 'none',
+    why: expect.stringContaining('how they share out its flows is not known'),
+  });
+  for (const utilization of [Number.POSITIVE_INFINITY, Number.NaN])
+    expect(
+      decideScaling(rules, { ...about, instances: [of(0, utilization)] }, { ...lasting, side: 'over' }, 10_000),
+    ).toMatchObject({
+      decision: { why: 'not judged: the load of c.ids.0 was not measured' },
+      memory: { side: 'between' },
+    });
+});
+
+it('blames a later NF only for a queue beyond the limit that is as long as its own, whatever takes long here', () => {
+  const side = (queue: number, delay_us: number, behind: number) => {
+    const instance = { id: 'c.ids.0', ordinal: 0, utilization: 0.6, share: 0.6, limit: 1, queue, delay_us };
+    const load = { instances: [instance], ranges: [], behind: { node_id: 'mon', queue: behind }, hindrance: null };
+    return decideScaling(rules, load, NO_SCALING_MEMORY, 0).memory.side;
+  };
+  expect([side(0, 501, 2), side(0, 501, 100), side(0, 501, 101)]).toEqual(['over', 'over', 'between']);
+  expect([side(200, 10, 199), side(200, 10, 200)]).toEqual(['over', 'between']);
+});
+
 it('splits the instance whose core is used most, and lets the last one go', () => {
   const hot = { utilization: 0.95, queue: 0, delay_us: null };
   const warm = { utilization: 0.85, queue: 300, delay_us: null };

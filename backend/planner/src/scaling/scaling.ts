@@ -61,8 +61,9 @@ const SPARE = 0.9;
 
 /**
  * Whether an NF needs another number of instances (E2 3.4.3). Overloaded: an instance is beyond a limit; idle: all are below all
- * limits. Either must last, and the NF must not have changed within the cool-down. A queue or a delay does not count where packets
- * wait longer in front of a later NF, which is then the slowest. Nothing is decided without a measurement of every instance, or
+ * limits, or have a queue as long as its limit. Either must last, and the NF must not have changed within the cool-down. A queue or
+ * a delay does not count where a queue in front of a later NF is beyond the limit and as long as any of its own: that NF is then the
+ * slowest. Nothing is decided without a finite measurement of every instance, or
  * while something disturbs the chain that scaling cannot mend. An NF does not shrink where one of those that stay would be near
  * its limit. A number outside the limits of the policy changes whatever the load is.
  */
@@ -99,6 +100,7 @@ export function decideScaling(
     return { decision: { kind: 'out', instance: worst!, instances: count + 1, why: lasting }, memory: changed };
   }
   if (count <= rules.min_instances) return nothing(`${why}, but it has the fewest instances that its policy allows`);
+  if (load.ranges.length !== count) return nothing(`${why}, but how they share out its flows is not known`);
   const most = SPARE * rules.out.utilization;
   const heaviest = afterShrinking(load).find(({ utilization }) => utilization > most);
   if (heaviest)
@@ -137,21 +139,25 @@ function coolsText({ cooldown_s }: ScalingRules): string {
 /** Why the load of an NF says nothing; null: it does. */
 export function whyNotJudged({ instances, hindrance }: NfLoad): string | null {
   if (hindrance !== null) return hindrance;
-  const silent = instances.find(({ utilization, share, queue }) => [utilization, share, queue].includes(null));
+  const silent = instances.find(
+    (it) => ![it.utilization, it.share, it.queue].every((figure) => Number.isFinite(figure)),
+  );
   return silent ? `the load of ${silent.id} was not measured` : null;
 }
 
 /**
  * What the instances that stay would use of their cores without the last one, whose load goes with the parts of its range
- * to whom they fall.
+ * to whom they fall. Precondition: every instance has a range.
  */
 function afterShrinking({ instances, ranges }: NfLoad): { readonly id: string; readonly utilization: number }[] {
   const last = instances.length - 1;
   const { lo, hi } = ranges[last]!;
   const moves = rangeMoves(ranges, scaledRanges(ranges, last)).filter(({ from }) => from === last);
-  return instances.slice(0, last).map(({ id, ordinal, utilization, limit }) => {
+  return instances.slice(0, last).map(({ id, ordinal, utilization, share, limit }) => {
     const taken = moves.reduce((sum, move) => (move.to === ordinal ? sum + move.hi - move.lo : sum), 0);
-    return { id, utilization: utilization! + ((taken / (hi - lo)) * instances[last]!.share!) / limit };
+    const more = (taken / (hi - lo)) * instances[last]!.share!;
+    // Of the core, where others use more of it than the instance of its limit; otherwise of that limit.
+    return { id, utilization: Math.max(utilization! + more, (share! + more) / limit) };
   });
 }
 

@@ -2,7 +2,7 @@ import { nfInstances, type Plan } from '@orrery/contract';
 import { grouped } from '../grouped.js';
 import type { Clocks, MeasuredLoad } from './measured-graph.js';
 
-/** How an NF runs beside how it was planned. Errors are measured / planned - 1; null: one of the two is unknown or 0. */
+/** How an NF runs beside how it was planned. Errors are measured / planned - 1, so -1 where nothing came; null: one of the two is unknown, or nothing was planned. */
 export interface NfDrift {
   readonly chain_id: string;
   readonly node_id: string;

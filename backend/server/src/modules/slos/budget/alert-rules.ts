@@ -10,7 +10,7 @@ const LASTING: readonly AlertRule[] = [
 /** Experiments in the twin are over before the others fire. */
 const BRIEF: AlertRule = { long_s: 60, short_s: 10, burn: 14.4, severity: 'warning' };
 
-/** A goal so low that no burn rate reaches a rule's makes the rule fire when this much of its windows is bad. */
+/** A rule fires when this much of its windows is bad, also where a goal is so low that its burn rate takes more. */
 const MOST_SHARE = 0.9;
 /** Seconds judged while the short window is below the rule's rate, at least, before an alert ends. */
 const LEAST_CALM_S = 30;

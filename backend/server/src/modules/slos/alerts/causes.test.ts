@@ -62,6 +62,14 @@ describe('the cause of a violation', () => {
     expect(causeOf([at(-0.9, operation('ch-1'))], site, VIOLATION, null)).toMatchObject({ id: 'op-1' });
   });
 
+  it('is a failure that is told up to ten seconds after what it broke, if nothing was done on purpose', () => {
+    const late = at(-10.9, ended('c.ids.0', 'server-1'));
+    expect(causeOf([late], site, VIOLATION, null)).toMatchObject({ kind: 'failure', id: 'c.ids.0' });
+    expect(causeOf([at(-11.1, ended('c.ids.0', 'server-1'))], site, VIOLATION, null)).toBeNull();
+    expect(causeOf([at(-5, operation('ch-1'))], site, VIOLATION, null)).toBeNull();
+    expect(causeOf([at(2, fault('link-1')), late], site, VIOLATION, null)).toMatchObject({ kind: 'fault' });
+  });
+
   it('concerns the chain', () => {
     const others = [at(1, fault('link-9')), at(1, operation('ch-2')), at(1, ended('d.ids.0', 'server-1'))];
     expect(causeOf(others, site, VIOLATION, null)).toBeNull();

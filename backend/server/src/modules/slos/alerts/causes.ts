@@ -3,6 +3,8 @@ import type { Violation } from '../budget/seconds-history.js';
 
 /** A cause is looked for within this time before a violation. */
 export const BEFORE_MS = 120_000;
+/** That something failed is told up to this time after what it broke: whoever watches it waits before it counts as dead. */
+export const TOLD_LATE_MS = 10_000;
 /** After this time a change is half as plausible and less: a measured window shows it within ten seconds. */
 const FADES_MS = 60_000;
 
@@ -72,8 +74,8 @@ interface Change extends SloCause {
 }
 
 /**
- * The most plausible change before a violation was first seen. Null: nothing that the chain runs on changed or failed, and no queue
- * of it is full. What healing, scaling or a policy did about an earlier fault or failure is no cause.
+ * The most plausible change before a violation was first seen, or failure that was told soon after. Null: nothing that the chain runs
+ * on changed or failed, and no queue of it is full. What healing, scaling or a policy did about an earlier fault or failure is no cause.
  */
 export function causeOf(
   events: readonly Event[],
@@ -81,13 +83,15 @@ export function causeOf(
   { began_ms, seen_ms }: Violation,
   overload: Overload | null,
 ): SloCause | null {
-  const before = changesOf(events, site, began_ms - BEFORE_MS, seen_ms);
+  const before = changesOf(events, site, began_ms - BEFORE_MS, seen_ms + TOLD_LATE_MS).filter(
+    ({ kind, at_ms }) => at_ms <= seen_ms || kind === 'failure',
+  );
   const wrongSince = Math.min(...before.flatMap(({ kind, at_ms }) => (isWrong(kind) ? [at_ms] : [])));
   const candidates: SloCause[] = before
     .filter(({ corrects, at_ms }) => !corrects || at_ms < wrongSince)
     .map(({ corrects: _corrects, ...cause }) => cause);
   if (overload) candidates.push({ ...overloadCause(overload), event_id: null, at_ms: seen_ms });
-  const score = ({ kind, at_ms }: SloCause) => WEIGHTS[kind] * Math.exp((at_ms - seen_ms) / FADES_MS);
+  const score = ({ kind, at_ms }: SloCause) => WEIGHTS[kind] * Math.exp(-Math.abs(at_ms - seen_ms) / FADES_MS);
   return candidates.reduce<SloCause | null>((best, each) => (best && score(best) >= score(each) ? best : each), null);
 }
 

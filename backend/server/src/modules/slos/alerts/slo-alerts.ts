@@ -16,7 +16,7 @@ import { AlertState, type Burning, burning, ruleName, rulesOf } from '../budget/
 import { budgetOf } from '../budget/budget.js';
 import type { Violation } from '../budget/seconds-history.js';
 import { type Ledger, type LedgerRecord, ledgerId, type SloLedgers } from '../ledger/slo-ledgers.js';
-import { BEFORE_MS, type ChainSite, causeOf, reactionsOf } from './causes.js';
+import { BEFORE_MS, type ChainSite, causeOf, reactionsOf, TOLD_LATE_MS } from './causes.js';
 import { growthsOf } from './growths.js';
 import { whereFuller, whereSlower } from './places.js';
 import { SiteMemory } from './site-memory.js';
@@ -232,13 +232,13 @@ export class SloAlerts implements OnModuleInit {
   }
 
   /**
-   * The latest before a violation was seen, within the time in which a cause is looked for, and the latest of all: ids never go back,
+   * The latest before a violation was seen, or soon after, within the time in which a cause is looked for, and the latest of all: ids never go back,
    * so that after a wall clock that was set back they are ahead of the times of their events.
    */
   private async eventsBefore({ began_ms, seen_ms }: Violation): Promise<Event[]> {
     const sinceId = idAt(began_ms - BEFORE_MS);
     const found = [
-      ...(await this.source.before(idAt(seen_ms + 1), sinceId, MOST_EVENTS)),
+      ...(await this.source.before(idAt(seen_ms + TOLD_LATE_MS + 1), sinceId, MOST_EVENTS)),
       ...(await this.source.before(END_ID, sinceId, MOST_EVENTS)),
     ];
     return [...new Map(found.map((event) => [event.id, event])).values()];

@@ -114,6 +114,7 @@ export class HealingWorld {
         feasible: true,
         problems: [],
         request: { remove },
+        excluded: { servers: this.excluded(), lost_servers: this.excluded(), boards: [] },
       },
       chains: chains.map((chain_id) => ({ chain_id, version: 1 })),
       graph: {
@@ -164,7 +165,7 @@ export async function healingServer(world: HealingWorld, its: Store) {
     tryOut: async (request: PlanChange) => world.planFor(request),
   };
   const deployer = operations.deployer(its);
-  const accountParts = [records, view, deployer, plans, { get: async () => ({}) }, operations.log];
+  const accountParts = [records, view, deployer, plans, { get: async () => ({}) }, operations.log, store];
   const accounts = new Accounts(...(accountParts as unknown as ConstructorParameters<typeof Accounts>));
   const keepers = new Keepers(records, view as unknown as ConstructorParameters<typeof Keepers>[1]);
   const againParts = [records, keepers, store, view, plans, deployer];

@@ -44,6 +44,8 @@ describe('PolicyForm', () => {
   it('keeps what was typed, and says that it must be a whole number', async () => {
     const { user } = show();
     const priority = screen.getByRole<HTMLInputElement>('textbox', { name: 'Priority' });
+    // The dialog takes the focus once it is open.
+    await waitFor(() => expect(document.activeElement).not.toBe(document.body));
     await user.clear(priority);
     await user.type(priority, '1.5');
     await user.click(screen.getByRole('button', { name: 'Add' }));

@@ -121,7 +121,7 @@ TEST(FlowCounts, ForgetTheOldestFlowsAndSessionsAndKeepTheirCounts) {
 TEST(FlowCounts, ForgetTheSessionThatWasNotHeardOfForLongest) {
   constexpr uint32_t kKnown = FlowCounts::kSessionsMax;
   FlowCounts flows;
-  std::vector<uint32_t> next(2 * kKnown);
+  std::vector<uint32_t> next(size_t{2} * kKnown);
   const auto take = [&](uint32_t session) {
     const uint32_t number = next[session]++;
     flows.take({session, 1, number, false, number, kMs}, 2 * kMs, 100);

@@ -74,10 +74,10 @@ class Receiver:
 
 
 class Sender(threading.Thread):
-    """Send numbered frames at a steady rate until stopped."""
+    """Send numbered frames at a steady rate until stopped, or the tests are over."""
 
     def __init__(self, interface: str, frames_per_s: float, lengths: tuple[int, ...] = (60,)) -> None:
-        super().__init__()
+        super().__init__(daemon=True)
         self._socket = packet_socket(interface)
         self._pace_s = 1 / frames_per_s
         self._lengths = lengths

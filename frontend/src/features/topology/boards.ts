@@ -29,7 +29,7 @@ export interface BoardBox {
   readonly h: number;
 }
 
-export const BOARD_HEADER_H = 22;
+export const BOARD_HEADER_H = 26;
 const SLOT_H = 28;
 const GAP = 6;
 

@@ -7,6 +7,7 @@ import { contains, distanceToLine, extentOf, fitTransform, type Point } from './
 import { READABLE_SCALE } from './labels.js';
 import { nodeOf, type Scene } from './model.js';
 import { routeLinks } from './routing.js';
+import { NO_TROUBLES } from './troubles.js';
 
 export interface ViewEvents {
   readonly hover: (target: Target | null, at: Point) => void;
@@ -53,6 +54,7 @@ export class CanvasView {
       scene,
       places,
       lines: routeLinks(scene, places),
+      troubles: NO_TROUBLES,
       overlay: null,
       chainColor: () => palette.stale,
       hover: null,
@@ -96,7 +98,7 @@ export class CanvasView {
     if (this.#follows) this.#fit(0);
   }
 
-  set(change: Partial<Pick<Frame, 'overlay' | 'chainColor' | 'selected' | 'palette'>>): void {
+  set(change: Partial<Pick<Frame, 'overlay' | 'troubles' | 'chainColor' | 'selected' | 'palette'>>): void {
     this.#change(change);
   }
 

@@ -8,6 +8,8 @@ import { JOINT_PATH, type Joint, jointBox } from './joints.js';
 import { drawRow, drawWhole, fitted, fittedName, readableSize, setFont } from './labels.js';
 import { CHIP_H, CORE_LABEL_W, HEADER_H, rateKey, type Scene, type SceneNode, SWITCH_H } from './model.js';
 import type { Overlay, OverlayEdge } from './overlay.js';
+import { drawTroubleMark } from './trouble-mark.js';
+import type { Trouble, Troubles } from './troubles.js';
 
 export type Target =
   | { readonly kind: 'node'; readonly id: string }
@@ -31,6 +33,7 @@ export interface Frame {
   readonly scene: Scene;
   readonly places: ReadonlyMap<string, Point>;
   readonly lines: ReadonlyMap<string, readonly Point[]>;
+  readonly troubles: Troubles;
   readonly overlay: Overlay | null;
   readonly chainColor: (chainId: string) => string;
   readonly hover: Target | null;
@@ -120,6 +123,11 @@ const STATE_COLOR: Record<string, keyof Palette> = {
 };
 function stateColor(state: string, { live, palette }: Frame): string {
   return palette[live.connected() ? (STATE_COLOR[state] ?? 'stale') : 'stale'];
+}
+
+function drawTrouble(context: CanvasRenderingContext2D, frame: Frame, at: Point, { status }: Trouble): void {
+  const { palette, live, transform } = frame;
+  drawTroubleMark(context, at, transform.k, palette[live.connected() ? status : 'stale'], palette.surface);
 }
 
 function drawLink(context: CanvasRenderingContext2D, frame: Frame, id: string): void {
@@ -217,7 +225,9 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
   context.lineTo(left + node.w - 1, top + HEADER_H);
   context.stroke();
   const agent = live.agent(node.id);
-  if (agent) {
+  const trouble = frame.troubles.get(node.id);
+  if (trouble) drawTrouble(context, frame, { x: left + 14, y: top + HEADER_H / 2 }, trouble);
+  else if (agent) {
     context.beginPath();
     context.arc(left + 14, top + HEADER_H / 2, 4, 0, 2 * Math.PI);
     context.fillStyle = stateColor(agent, frame);
@@ -236,8 +246,8 @@ function drawServer(context: CanvasRenderingContext2D, frame: Frame, node: Scene
     name: node.title,
     size: 13,
     weight: 600,
-    figure: cpu ? `${quantityText('share', cpu.value)} CPU` : node.subtitle,
-    stale: cpu?.stale ?? false,
+    figure: trouble?.word ?? (cpu ? `${quantityText('share', cpu.value)} CPU` : node.subtitle),
+    stale: !trouble && (cpu?.stale ?? false),
     figureWidth: 84,
   };
   drawRow(context, header, k, palette);
@@ -313,10 +323,14 @@ function drawBoard(context: CanvasRenderingContext2D, frame: Frame, board: Board
   context.setLineDash([]);
   const left = box.x - box.w / 2;
   const middle = box.y - box.h / 2 + BOARD_HEADER_H / 2;
-  context.fillStyle = stateColor(board.state, frame);
-  context.beginPath();
-  context.arc(left + 10, middle, 3, 0, 2 * Math.PI);
-  context.fill();
+  const trouble = frame.troubles.get(board.id);
+  if (trouble) drawTrouble(context, frame, { x: left + 10, y: middle }, trouble);
+  else {
+    context.fillStyle = stateColor(board.state, frame);
+    context.beginPath();
+    context.arc(left + 10, middle, 3, 0, 2 * Math.PI);
+    context.fill();
+  }
   const { k } = frame.transform;
   const header = {
     left: left + 19,
@@ -326,8 +340,8 @@ function drawBoard(context: CanvasRenderingContext2D, frame: Frame, board: Board
     name: board.title,
     size: 12,
     weight: 500,
-    figure: board.state === 'operating' ? board.device : board.state,
-    stale: board.state === 'unknown',
+    figure: trouble?.word ?? (board.state === 'operating' ? board.device : board.state),
+    stale: !trouble && board.state === 'unknown',
     figureWidth: 90,
   };
   drawRow(context, header, k, palette);
@@ -347,6 +361,8 @@ function drawBoard(context: CanvasRenderingContext2D, frame: Frame, board: Board
 function drawSimple(context: CanvasRenderingContext2D, frame: Frame, node: SceneNode, at: Point): void {
   outline(context, frame, node, { ...at, w: node.w, h: node.h });
   drawContents(context, frame, node, at);
+  const trouble = frame.troubles.get(node.id);
+  if (trouble) drawTrouble(context, frame, { x: at.x - node.w / 2, y: at.y - node.h / 2 }, trouble);
   drawTitle(context, frame, node, node.chips.length > 0 ? { x: at.x, y: at.y - (node.h - SWITCH_H) / 2 } : at);
 }
 
@@ -366,7 +382,8 @@ function drawTitle(context: CanvasRenderingContext2D, frame: Frame, node: SceneN
   if (small === null) return;
   context.fillStyle = palette['text-muted'];
   setFont(context, small);
-  context.fillText(fitted(context, node.subtitle, width), at.x, at.y + size * 0.69);
+  const below = frame.troubles.get(node.id)?.word ?? node.subtitle;
+  context.fillText(fitted(context, below, width), at.x, at.y + size * 0.69);
 }
 
 export function boxOf(frame: Pick<Frame, 'scene' | 'places' | 'overlay'>, end: OverlayEdge['from']): Box | null {

@@ -12,6 +12,7 @@ import type { Target } from './draw.js';
 import { jointRateKey } from './joints.js';
 import { boardOf, type Chip, chipOf, rateKey, type Scene } from './model.js';
 import classes from './topology.module.css';
+import { NO_TROUBLES, type Trouble, type Troubles } from './troubles.js';
 
 type Row =
   | { readonly kind: 'group'; readonly title: string; readonly count: number }
@@ -23,12 +24,14 @@ type Row =
       readonly of?: string;
       readonly depth: 0 | 1;
       readonly state?: string;
+      /** Of a server, board or host. */
+      readonly trouble?: Trouble;
     };
 
 const ROW_PX = 26;
 
 /** Everything on the canvas, in reading order: servers with their NFs and boards, switches, hosts, links. */
-export function rowsOf(scene: Scene, text: string): Row[] {
+export function rowsOf(scene: Scene, text: string, troubles: Troubles = NO_TROUBLES): Row[] {
   const rows: Row[] = [];
   const match = (label: string) => label.toLowerCase().includes(text.toLowerCase());
   const nodes = [...scene.nodes.values()];
@@ -45,13 +48,13 @@ export function rowsOf(scene: Scene, text: string): Row[] {
     const inside = chips.filter((chip) => match(chip.id));
     const hasBoard = boards.some((board) => match(`${board.title} ${board.id}`));
     if (match(title) || inside.length > 0 || hasBoard || found.length > 0)
-      servers.push({ kind: 'item', target: { kind: kind === 'board' ? 'board' : 'node', id }, label: title, depth: 0 });
+      servers.push(partRow({ kind: kind === 'board' ? 'board' : 'node', id }, title, 0, troubles));
     servers.push(...(match(title) ? chips : inside).map(chipRow));
     for (const { id: joint, kind: what } of found)
       servers.push({ kind: 'item', target: { kind: 'joint', id: joint }, label: what, of: joint, depth: 1 });
     for (const board of kind === 'board' ? [] : boards) {
       if (!match(`${title} ${board.title} ${board.id}`)) continue;
-      servers.push({ kind: 'item', target: { kind: 'board', id: board.id }, label: board.title, depth: 1 });
+      servers.push(partRow({ kind: 'board', id: board.id }, board.title, 1, troubles));
     }
   }
   group('Servers, NFs and boards', servers);
@@ -60,7 +63,7 @@ export function rowsOf(scene: Scene, text: string): Row[] {
       const isFound = match(`${title} ${subtitle}`);
       const inside = isFound ? chips : chips.filter((chip) => match(chip.id));
       if (node.kind !== kind || (!isFound && inside.length === 0)) return [];
-      return [{ kind: 'item', target: { kind: 'node', id }, label: title, depth: 0 }, ...inside.map(chipRow)];
+      return [partRow({ kind: 'node', id }, title, 0, troubles), ...inside.map(chipRow)];
     });
   const switches = withNfs('switch');
   // Their NFs, which are listed with them, are no switches.
@@ -74,6 +77,10 @@ export function rowsOf(scene: Scene, text: string): Row[] {
       .map(({ id, ends }) => ({ kind: 'item', target: { kind: 'link', id }, label: ends, depth: 0 })),
   );
   return rows;
+}
+
+function partRow(target: Target, label: string, depth: 0 | 1, troubles: Troubles): Row {
+  return { kind: 'item', target, label, depth, trouble: troubles.get(target.id) };
 }
 
 function chipRow({ id, label, state }: Chip): Row {
@@ -113,14 +120,15 @@ function Figure({ target, scene }: { readonly target: Target; readonly scene: Sc
 
 interface ElementListProps {
   readonly scene: Scene;
+  readonly troubles: Troubles;
   readonly selected: Target | null;
   readonly onSelect: (target: Target) => void;
 }
 
 /** The elements of the canvas for keyboard and screen readers; arrow keys move, Enter selects. */
-export function ElementList({ scene, selected, onSelect }: ElementListProps) {
+export function ElementList({ scene, troubles, selected, onSelect }: ElementListProps) {
   const [text, setText] = useState('');
-  const rows = useMemo(() => rowsOf(scene, text), [scene, text]);
+  const rows = useMemo(() => rowsOf(scene, text, troubles), [scene, text, troubles]);
   const [current, setCurrent] = useState(1);
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -179,7 +187,11 @@ export function ElementList({ scene, selected, onSelect }: ElementListProps) {
                       {row.label}
                       {row.of && <span className="muted"> {row.of}</span>}
                     </span>
-                    {row.state && row.state !== 'running' ? (
+                    {row.trouble ? (
+                      <span title={row.trouble.text}>
+                        <StatusBadge state={row.trouble.word} status={row.trouble.status} />
+                      </span>
+                    ) : row.state && row.state !== 'running' ? (
                       <StatusBadge state={row.state} />
                     ) : (
                       <Figure target={row.target} scene={scene} />

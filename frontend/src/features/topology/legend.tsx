@@ -63,6 +63,14 @@ export function Legend({ joints }: LegendProps) {
           </svg>
         </dd>
       </div>
+      <div>
+        <dt>Triangle: out of service, or its link is down</dt>
+        <dd>
+          <svg width="14" height="13" aria-hidden="true">
+            <path d="M7 1L13 12H1Z" fill={palette.failed} />
+          </svg>
+        </dd>
+      </div>
       {joints.map((kind) => (
         <div key={kind}>
           <dt>{JOINT_TEXT[kind]}</dt>

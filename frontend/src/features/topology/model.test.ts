@@ -305,6 +305,14 @@ describe('rowsOf', () => {
     expect(items).toHaveLength(scene.nodes.size + scene.links.size + 1);
   });
 
+  it('tells what is the matter with a part', () => {
+    const trouble = { word: 'maintenance', text: 'in maintenance: new fan', status: 'degraded' } as const;
+    const rows = rowsOf(scene, '', new Map([['server-1', trouble]]));
+    expect(rows.flatMap((row) => (row.kind === 'item' && row.trouble ? [[row.label, row.trouble]] : []))).toEqual([
+      ['server-1', trouble],
+    ]);
+  });
+
   it('keeps the server of an instance that is found', () => {
     const labels = rowsOf(scene, 'ids').flatMap((row) => (row.kind === 'item' ? [row.label] : []));
     expect(labels).toEqual(['server-1', 'ids.0']);

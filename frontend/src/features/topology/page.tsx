@@ -8,10 +8,11 @@ import {
   useInfrastructure,
   useNfInstances,
   useNodes,
+  useOutOfService,
   useTwin,
 } from '../../shared/api/queries.js';
 import { PageHeader } from '../../shared/page/page-header.js';
-import { useWantSamples } from '../../shared/stream/hooks.js';
+import { useDownLinkIds, useWantSamples } from '../../shared/stream/hooks.js';
 import { seriesColor, usePalette } from '../../shared/theme/palette.js';
 import { WithDetail } from '../../shared/ui/detail-panel.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
@@ -29,6 +30,7 @@ import { useSelection } from './selection.js';
 import classes from './topology.module.css';
 import { type CanvasHandle, TopologyCanvas } from './topology-canvas.js';
 import { TopologyTools } from './topology-tools.js';
+import { NO_TROUBLES, troublesOf } from './troubles.js';
 import { useRunningPlans } from './use-running-plans.js';
 import { useShownPath } from './use-shown-path.js';
 import { useTopologyCommands } from './use-topology-commands.js';
@@ -65,6 +67,12 @@ export function Component() {
         ? buildScene(network, instances.data ?? [], accelerators.data ?? [], deployments.data ?? [], joints)
         : null,
     [network, instances.data, accelerators.data, deployments.data, joints],
+  );
+  const out = useOutOfService().data;
+  const downIds = useDownLinkIds();
+  const troubles = useMemo(
+    () => (network ? troublesOf(network, out ?? [], downIds) : NO_TROUBLES),
+    [network, out, downIds],
   );
   const name = network?.name ?? '';
   const [places, setPlaces] = useState({ name: '', moved: loadPlaces('') });
@@ -108,6 +116,7 @@ export function Component() {
             key={`${selected.kind} ${selected.id}`}
             target={selected}
             scene={scene}
+            troubles={troubles}
             nodes={nodes.isPending ? null : (nodes.data ?? [])}
             plans={plans}
             isPending={[instances, accelerators, deployments, running].some(({ isPending }) => isPending)}
@@ -142,7 +151,7 @@ export function Component() {
         ) : (
           scene && (
             <div className={classes.body} data-list={listShown}>
-              {listShown && <ElementList scene={scene} selected={selected} onSelect={pickInList} />}
+              {listShown && <ElementList scene={scene} troubles={troubles} selected={selected} onSelect={pickInList} />}
               <div className={classes.stage}>
                 <TopologyCanvas
                   ref={canvas}
@@ -150,6 +159,7 @@ export function Component() {
                   moved={places.moved}
                   onMoved={move}
                   overlay={overlay}
+                  troubles={troubles}
                   chainColor={chainColor}
                   selected={selected}
                   onSelect={select}

@@ -11,6 +11,7 @@ import type { Target } from './draw.js';
 import { JOINT_TEXT } from './joints.js';
 import { boardOf, chipOf, rateKey, type Scene } from './model.js';
 import classes from './topology.module.css';
+import type { Trouble, Troubles } from './troubles.js';
 
 function LinkTip({ scene, id }: { readonly scene: Scene; readonly id: string }) {
   const link = scene.links.get(id);
@@ -35,8 +36,24 @@ function LinkTip({ scene, id }: { readonly scene: Scene; readonly id: string }) 
   );
 }
 
-export function Tooltip({ target, scene }: { readonly target: Target; readonly scene: Scene }) {
+function TroubleTip({ trouble: { word, text, status } }: { readonly trouble: Trouble }) {
+  return (
+    <>
+      <StatusBadge state={word} status={status} />
+      <span className="muted">{text}</span>
+    </>
+  );
+}
+
+interface TooltipProps {
+  readonly target: Target;
+  readonly scene: Scene;
+  readonly troubles: Troubles;
+}
+
+export function Tooltip({ target, scene, troubles }: TooltipProps) {
   const titleOf = useChainTitle();
+  const trouble = troubles.get(target.id);
   if (target.kind === 'link') return <LinkTip scene={scene} id={target.id} />;
   if (target.kind === 'nf') {
     const chip = chipOf(scene, target.id);
@@ -69,6 +86,7 @@ export function Tooltip({ target, scene }: { readonly target: Target; readonly s
       <>
         <strong>{board.title}</strong>
         <StatusBadge state={board.state} />
+        {trouble && <TroubleTip trouble={trouble} />}
         <span className="muted">
           board, {board.device}
           {board.emulated ? ', emulated' : ''}
@@ -112,6 +130,7 @@ export function Tooltip({ target, scene }: { readonly target: Target; readonly s
         {node.kind === 'host' ? `${node.role ?? 'host'} host` : node.kind}, {node.subtitle}
         {node.origin === 'twin' ? ', emulated' : ''}
       </span>
+      {trouble && <TroubleTip trouble={trouble} />}
       {node.kind === 'server' && (
         <span className={classes.tipRow}>
           engine CPU <LiveRate sampleKey={sampleKey('node', node.id, 'cpu')} quantity="share" />

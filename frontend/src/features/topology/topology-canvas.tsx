@@ -13,6 +13,7 @@ import type { Scene } from './model.js';
 import type { Overlay } from './overlay.js';
 import { Tooltip } from './tooltip.js';
 import classes from './topology.module.css';
+import type { Troubles } from './troubles.js';
 
 export interface CanvasHandle {
   fit(): void;
@@ -26,6 +27,7 @@ interface TopologyCanvasProps {
   readonly moved: ReadonlyMap<string, Point>;
   readonly onMoved: (id: string, to: Point) => void;
   readonly overlay: Overlay | null;
+  readonly troubles: Troubles;
   readonly chainColor: (chainId: string) => string;
   readonly selected: Target | null;
   readonly onSelect: (target: Target | null) => void;
@@ -38,7 +40,7 @@ interface TopologyCanvasProps {
 const STALE_TICK_MS = 1000;
 
 export function TopologyCanvas(props: TopologyCanvasProps) {
-  const { ref, scene, moved, overlay, chainColor, selected } = props;
+  const { ref, scene, moved, overlay, troubles, chainColor, selected } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const tooltip = useRef<HTMLDivElement>(null);
   const view = useRef<CanvasView | null>(null);
@@ -94,8 +96,8 @@ export function TopologyCanvas(props: TopologyCanvasProps) {
 
   useEffect(() => view.current?.setScene(scene, placesWith(scene, moved)), [scene, moved]);
   useEffect(
-    () => view.current?.set({ overlay, chainColor, selected, palette }),
-    [overlay, chainColor, selected, palette],
+    () => view.current?.set({ overlay, troubles, chainColor, selected, palette }),
+    [overlay, troubles, chainColor, selected, palette],
   );
 
   useImperativeHandle(
@@ -117,7 +119,7 @@ export function TopologyCanvas(props: TopologyCanvasProps) {
         aria-label={`Topology ${scene.name}: ${scene.nodes.size} nodes and ${scene.links.size} links. The element list contains the same data.`}
       />
       <div ref={tooltip} className={classes.tooltip} hidden={hover === null}>
-        {hover && <Tooltip target={hover} scene={scene} />}
+        {hover && <Tooltip target={hover} scene={scene} troubles={troubles} />}
       </div>
     </>
   );

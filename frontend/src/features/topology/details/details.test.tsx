@@ -5,6 +5,7 @@ import { render, screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { buildScene } from '../model.js';
 import { serverNode } from '../testing/server-node.js';
+import { NO_TROUBLES, type Troubles } from '../troubles.js';
 import { Details } from './details.js';
 
 const EMPTY = { name: 'lab', servers: [], switches: [], hosts: [], boards: [], links: [] };
@@ -14,6 +15,7 @@ const view = (isPending: boolean) => (
     <Details
       target={{ kind: 'joint', id: 'web.e1.split' }}
       scene={buildScene(EMPTY as unknown as Infrastructure, [])}
+      troubles={NO_TROUBLES}
       nodes={[]}
       plans={[]}
       isPending={isPending}
@@ -30,7 +32,11 @@ it('says that an element does not exist only once it is known what runs', () => 
   expect(screen.getByText(/No such mirror, merge, split or queue/)).toBeTruthy();
 });
 
-it('tells nothing of an agent until it is known', () => {
+const TROUBLES: Troubles = new Map([
+  ['server-1', { word: 'link down', text: 'link server-1-leaf is down', status: 'failed' }],
+]);
+
+it('tells nothing of an agent until it is known, and what is the matter with its server', () => {
   const network = { ...EMPTY, servers: [serverNode('server-1')] } as unknown as Infrastructure;
   const of = (nodes: [] | null) => (
     <MantineProvider env="test">
@@ -38,6 +44,7 @@ it('tells nothing of an agent until it is known', () => {
         <Details
           target={{ kind: 'node', id: 'server-1' }}
           scene={buildScene(network, [])}
+          troubles={TROUBLES}
           nodes={nodes}
           plans={[]}
           isPending={false}
@@ -52,4 +59,5 @@ it('tells nothing of an agent until it is known', () => {
   rerender(of([]));
   expect(screen.queryByRole('status', { name: 'Loading' })).toBeNull();
   expect(screen.getByText('never')).toBeTruthy();
+  expect(screen.getByText('link server-1-leaf is down')).toBeTruthy();
 });

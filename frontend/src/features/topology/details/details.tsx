@@ -2,8 +2,11 @@ import type { NodeStatus, Plan } from '@orrery/contract';
 import { BrokenName } from '../../../shared/ui/broken-name.js';
 import { DetailPanel } from '../../../shared/ui/detail-panel.js';
 import { EmptyState, LoadingRows } from '../../../shared/ui/states.js';
+import { StatusBadge } from '../../../shared/ui/status-badge.js';
 import type { Target } from '../draw.js';
-import { boardOf, chipOf, type Scene } from '../model.js';
+import { boardOf, chipOf, nodeOf, type Scene } from '../model.js';
+import classes from '../topology.module.css';
+import type { Troubles } from '../troubles.js';
 import { BoardDetail } from './board-detail.js';
 import { HostDetail } from './host-detail.js';
 import { InstanceDetail } from './instance-detail.js';
@@ -15,6 +18,7 @@ import { SwitchDetail } from './switch-detail.js';
 interface DetailsProps {
   readonly target: Target;
   readonly scene: Scene;
+  readonly troubles: Troubles;
   /** Null: still being read. */
   readonly nodes: readonly NodeStatus[] | null;
   /** Those by which chains run. */
@@ -25,7 +29,7 @@ interface DetailsProps {
 }
 
 /** Everything about the selected element, with its charts. */
-export function Details({ target, scene, nodes, plans, isPending, onSelect }: DetailsProps) {
+export function Details({ target, scene, troubles, nodes, plans, isPending, onSelect }: DetailsProps) {
   const close = () => onSelect(null);
   const node = target.kind === 'node' ? scene.nodes.get(target.id) : undefined;
   const link = target.kind === 'link' ? scene.links.get(target.id) : undefined;
@@ -36,6 +40,7 @@ export function Details({ target, scene, nodes, plans, isPending, onSelect }: De
   const title = node?.title ?? board?.title ?? target.id;
   return (
     <DetailPanel title={<BrokenName name={title} />} label={`Details of ${title}`} onClose={close}>
+      <TroubleNote target={target} scene={scene} troubles={troubles} />
       {link ? (
         <LinkDetail link={link} />
       ) : chip ? (
@@ -68,4 +73,20 @@ export function Details({ target, scene, nodes, plans, isPending, onSelect }: De
       )}
     </DetailPanel>
   );
+}
+
+/** What is the matter with an element, or with the node that it stands on. */
+function TroubleNote({ target, scene, troubles }: Pick<DetailsProps, 'target' | 'scene' | 'troubles'>) {
+  if (target.kind === 'link') return null;
+  const home = nodeOf(scene, target.kind, target.id) ?? target.id;
+  const ids = [...new Set([target.id, home])].filter((id) => troubles.has(id));
+  return ids.map((id) => {
+    const { text, status } = troubles.get(id)!;
+    const of = id === target.id ? '' : `${scene.nodes.get(id)?.title ?? id}: `;
+    return (
+      <p key={id} className={classes.trouble} role="status">
+        <StatusBadge state="trouble" status={status} label={`${of}${text}`} />
+      </p>
+    );
+  });
 }

@@ -1,0 +1,39 @@
+import type { Infrastructure, OutOfService } from '@orrery/contract';
+import { expect, it } from 'vitest';
+import { troublesOf } from './troubles.js';
+
+const network = {
+  servers: [{ id: 'server-1' }, { id: 'server-2' }, { id: 'server-3' }, { id: 'server-4' }],
+  boards: [{ id: 'board-1' }],
+  hosts: [{ id: 'client-1' }],
+  links: ['server-2', 'server-3', 'client-1'].map((id) => ({
+    id: `${id}-leaf`,
+    a: { node: id, port: 'eth0' },
+    b: { node: 'leaf', port: 'p1' },
+  })),
+} as unknown as Infrastructure;
+const part = (id: string, more: Partial<OutOfService>) =>
+  ({ id, maintenance: null, lost: null, ...more }) as OutOfService;
+const maintenance = { reason: 'new fan', by: 'ann', since_ms: 1, force: false };
+
+it('names what is out of service and the links that are down', () => {
+  const out = [
+    part('server-2', { maintenance }),
+    part('server-4', { lost: { why: 'its agent is away', since_ms: 1 } }),
+    part('board-1', { maintenance }),
+  ];
+  expect(Object.fromEntries(troublesOf(network, out, ['server-2-leaf', 'client-1-leaf']))).toEqual({
+    'server-2': {
+      word: 'maintenance',
+      text: 'in maintenance: new fan; link server-2-leaf is down',
+      status: 'degraded',
+    },
+    'server-4': { word: 'lost', text: 'lost: its agent is away', status: 'failed' },
+    'board-1': { word: 'maintenance', text: 'in maintenance: new fan', status: 'degraded' },
+    'client-1': { word: 'link down', text: 'link client-1-leaf is down', status: 'failed' },
+  });
+});
+
+it('finds nothing the matter with a part that is back', () => {
+  expect(troublesOf(network, [part('server-1', {})], []).size).toBe(0);
+});

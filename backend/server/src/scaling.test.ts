@@ -138,6 +138,15 @@ it('keeps flows only where they can stay, whatever is asked of ranges, numbers, 
   expect(await put([{ ...split, ranges: [...HALVES], instances: 3 }])).toEqual(['/splits/0/ranges']);
   expect(await put([{ ...split, staged: held }])).toEqual(['/splits/0/staged']);
   expect(await put([{ node_id: 'fw', staged: { ...held, held: HALVES } }])).toEqual(['/splits/0/staged/held']);
+  // As the console shows it before it begins: a first NF's flows stay, as the second step is planned on top of the first.
+  const planOf = (instances: number, on_top_of?: string) => {
+    const splits = [{ node_id: 'fw', instances, staged: held }];
+    return server.api.call('createPlan', { body: { chains: [{ chain_id, version: 1, splits }], on_top_of } });
+  };
+  const tracking = await planOf(1);
+  const shared = await planOf(2, tracking.id);
+  for (const plan of [tracking, shared]) expect(plan).toMatchObject({ feasible: true, problems: [] });
+  expect((await planOf(2)).problems.map(({ code }) => code)).toEqual(['flow-state-lost']);
   expect(await put([split])).toEqual([]);
   const refusal = await scale(3);
   expect([refusal.status, (refusal.body as { errors: { detail: string }[] }).errors[0]!.detail]).toEqual([

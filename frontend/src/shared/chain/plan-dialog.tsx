@@ -3,8 +3,7 @@ import type { Operation, Plan } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { call } from '../api/client.js';
-import type { CallInput } from '../api/routes.js';
-import { canMove, MovePreview, useRequestedPlan } from '../plan/move-plan.js';
+import { canMove, MovePreview, type RequestedPlan, useRequestedPlans } from '../plan/move-plan.js';
 import { FormDialog } from '../ui/form-dialog.js';
 import { FormTrouble } from '../ui/form-trouble.js';
 import { CHANGED_BY_DEPLOYING } from './use-chain-actions.js';
@@ -12,7 +11,9 @@ import { CHANGED_BY_DEPLOYING } from './use-chain-actions.js';
 interface PlanDialogProps {
   readonly title: string;
   /** What is planned; null: nothing is asked yet. */
-  readonly request: CallInput<'createPlan'>['body'] | null;
+  readonly request: RequestedPlan | null;
+  /** What comes before that, which is planned on top of it; with a heading for each. */
+  readonly before?: { readonly request: RequestedPlan; readonly headings: readonly [string, string] };
   /** Label of the button that deploys the plan. */
   readonly confirm: string;
   /** Where the user says first what is to be planned: asks for the plan. */
@@ -32,6 +33,7 @@ interface PlanDialogProps {
 export function PlanDialog({
   title,
   request,
+  before,
   confirm,
   ask,
   deploy,
@@ -41,7 +43,7 @@ export function PlanDialog({
   details,
   onClose,
 }: PlanDialogProps) {
-  const query = useRequestedPlan(request);
+  const query = useRequestedPlans(request === null ? null : before ? [before.request, request] : [request]);
   const queries = useQueryClient();
   const deployment = useMutation({
     mutationFn: deploy ?? deployAsItIs,
@@ -60,7 +62,7 @@ export function PlanDialog({
       deployment.reset();
       return ask?.onAsk();
     }
-    const [plan] = query.data ?? [];
+    const plan = query.data?.at(-1);
     if (plan && canMove(query)) deployment.mutate(plan);
   };
   const refusal = request === null ? null : deployment.error;
@@ -89,7 +91,12 @@ export function PlanDialog({
       }
     >
       {children}
-      <MovePreview label="Plan of the change" query={query} first={request === null && ask ? ask.hint : null}>
+      <MovePreview
+        label="Plan of the change"
+        query={query}
+        first={request === null && ask ? ask.hint : null}
+        headings={before?.headings}
+      >
         {details}
       </MovePreview>
     </FormDialog>

@@ -29,15 +29,18 @@ export function useMovePlans(ways: readonly MoveChoices[] | null): UseQueryResul
   });
 }
 
-/** A plan for a request that is shown before it is deployed; a new plan each time. Null: nothing is requested yet. */
-export function useRequestedPlan(body: CallInput<'createPlan'>['body'] | null): UseQueryResult<readonly Plan[]> {
+export type RequestedPlan = CallInput<'createPlan'>['body'];
+
+/**
+ * Plans of requests that are shown before they are deployed, each on top of the one before, up to the first infeasible plan; new
+ * plans each time. Null: nothing is requested yet.
+ */
+export function useRequestedPlans(requests: readonly RequestedPlan[] | null): UseQueryResult<readonly Plan[]> {
   return useQuery({
     ...KEPT,
-    queryKey: ['requested-plan', JSON.stringify(body)],
-    enabled: body !== null,
-    queryFn: async ({ signal }) => [
-      await call('createPlan', { body: body! }, { signal, idempotencyKey: crypto.randomUUID() }),
-    ],
+    queryKey: ['requested-plans', JSON.stringify(requests)],
+    enabled: requests !== null,
+    queryFn: ({ signal }) => plansOf(requests!, signal),
   });
 }
 
@@ -53,17 +56,18 @@ const KEPT = {
 async function firstFeasible(ways: readonly MoveChoices[], signal: AbortSignal): Promise<readonly Plan[]> {
   let plans: readonly Plan[] = [];
   for (const choices of ways) {
-    plans = await plansOf(choices, signal);
+    const requests = choices.map((implementations) => ({ implementations: [...implementations] }));
+    plans = await plansOf(requests, signal);
     if (plans.every(({ feasible }) => feasible)) break;
   }
   return plans;
 }
 
-async function plansOf(choices: MoveChoices, signal: AbortSignal): Promise<readonly Plan[]> {
+async function plansOf(requests: readonly RequestedPlan[], signal: AbortSignal): Promise<readonly Plan[]> {
   const plans: Plan[] = [];
-  for (const implementations of choices) {
+  for (const request of requests) {
     const before = plans.at(-1);
-    const body = { implementations: [...implementations], ...(before && { on_top_of: before.id }) };
+    const body = { ...request, ...(before && { on_top_of: before.id }) };
     plans.push(await call('createPlan', { body }, { signal, idempotencyKey: crypto.randomUUID() }));
     if (!plans.at(-1)!.feasible) break;
   }

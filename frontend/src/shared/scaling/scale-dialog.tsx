@@ -1,12 +1,14 @@
 import { NumberInput } from '@mantine/core';
-import type { NfRef, Plan, ScaledFlows } from '@orrery/contract';
+import { type NfRef, type NfSplit, nfInstances, type Plan, type ScaledFlows } from '@orrery/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../api/client.js';
+import { useNfDescriptors } from '../api/queries.js';
 import { PlanDialog } from '../chain/plan-dialog.js';
 import { planOptionsOf } from '../chain/plan-options.js';
 import { Choice } from '../ui/choice.js';
-import { scaledSplit } from './scaled-split.js';
+import { type ScaledWay, scaledWay } from './scaled-split.js';
+import { plannedStepText } from './scaling-words.js';
 
 interface ScaleDialogProps {
   readonly nf: NfRef;
@@ -41,8 +43,16 @@ export default function ScaleDialog(props: ScaleDialogProps) {
   const queries = useQueryClient();
   const [instances, setInstances] = useState<number | string>(to);
   const [flows, setFlows] = useState(props.flows);
+  const descriptors = useNfDescriptors();
   const count = Number(instances);
   const isValid = Number.isInteger(count) && count >= 1 && count <= MOST && count !== from;
+  const kind = nfInstances(plan.graph).find((it) => it.chain_id === chain_id && it.node_id === node_id)?.nf;
+  const affinity = descriptors.data?.find(({ id }) => id === kind)?.affinity ?? [];
+  const way = isValid ? scaledWay(plan, nf, { instances: count, flows, isStateful: affinity.length > 0 }) : null;
+  const requestOf = (split: NfSplit) => ({
+    chains: [{ chain_id, version, splits: [split] }],
+    ...planOptionsOf(plan, {}),
+  });
   const verb = count < from ? 'Scale in' : 'Scale out';
   const begin = async () => {
     const body = { node_id, instances: count, flows, drain_s: DRAIN_S };
@@ -55,12 +65,13 @@ export default function ScaleDialog(props: ScaleDialogProps) {
     <PlanDialog
       title={undo ? `Undo: ${to} instance${to === 1 ? '' : 's'} of ${node_id}` : `${verb}: ${node_id}`}
       confirm={undo ? 'Undo' : verb}
-      request={
-        isValid
-          ? { chains: [{ chain_id, version, splits: [scaledSplit(plan, nf, count)] }], ...planOptionsOf(plan, {}) }
-          : null
-      }
-      ask={{ label: 'Show the plan', hint: `Another number than ${from}, at most ${MOST}.`, onAsk: () => undefined }}
+      request={way && !descriptors.isPending ? requestOf(way.last) : null}
+      before={way?.first ? { request: requestOf(way.first), headings: ['First', 'Then'] } : undefined}
+      ask={{
+        label: 'Show the plan',
+        hint: isValid ? 'Reading the catalogue…' : `Another number than ${from}, at most ${MOST}.`,
+        onAsk: () => undefined,
+      }}
       deploy={begin}
       onClose={onClose}
     >
@@ -80,9 +91,22 @@ export default function ScaleDialog(props: ScaleDialogProps) {
           end; those that are left then are lost and counted.
         </p>
       )}
-      {count > from && flows === 'keep' && (
-        <p className="muted">Where flows are not tracked yet, this begins with it and waits until all are known.</p>
-      )}
+      {way && way.steps.length > 1 && <Steps way={way} />}
     </PlanDialog>
+  );
+}
+
+/** What happens one after the other, where it is more than one thing. */
+function Steps({ way: { steps, idle_timeout_s, last } }: { readonly way: ScaledWay }) {
+  const planned = { idle_timeout_s, drain_s: DRAIN_S, isStaged: last.staged !== undefined };
+  return (
+    <div className="muted">
+      <p>It goes in {steps.length} steps:</p>
+      <ol>
+        {steps.map((step) => (
+          <li key={step}>{plannedStepText(step, planned)}</li>
+        ))}
+      </ol>
+    </div>
   );
 }

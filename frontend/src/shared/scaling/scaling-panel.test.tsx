@@ -1,5 +1,5 @@
 import { MantineProvider } from '@mantine/core';
-import type { Plan, Role, Scaling, ScalingPolicy, Session } from '@orrery/contract';
+import { FLOW_SPACE, type Plan, type Role, type Scaling, type ScalingPolicy, type Session } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen, waitFor } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
@@ -8,7 +8,11 @@ import { expect, it, vi } from 'vitest';
 import { sessionStore } from '../api/session.js';
 import { ScalingPanel } from './scaling-panel.js';
 
-const served = vi.hoisted(() => ({ scalings: [] as unknown[], policies: [] as unknown[] }));
+const served = vi.hoisted(() => ({
+  scalings: [] as unknown[],
+  policies: [] as unknown[],
+  descriptors: [] as unknown[],
+}));
 vi.mock('../api/client.js', async (original) => ({
   ...(await original<typeof import('../api/client.js')>()),
   call: vi.fn(),
@@ -16,6 +20,7 @@ vi.mock('../api/client.js', async (original) => ({
     const lists: Readonly<Record<string, unknown[]>> = {
       listScalings: served.scalings,
       listScalingPolicies: served.policies,
+      listNfDescriptors: served.descriptors,
       listDeployments: [{ chain_id: 'ch-1', version: 2, plan_id: 'pn-1', state: 'running' }],
     };
     const items = lists[name] ?? [];
@@ -56,19 +61,24 @@ const scaling = (more: Partial<Scaling>) =>
     ...more,
   }) as Scaling;
 
-function show(role: Role, scalings: Scaling[] = [], policies: Partial<ScalingPolicy>[] = []) {
+function show(
+  role: Role,
+  scalings: Scaling[] = [],
+  policies: Partial<ScalingPolicy>[] = [],
+  { shown = plan, descriptors = [] as object[] } = {},
+) {
   const sent: { name: string; body: unknown }[] = [];
-  Object.assign(served, { scalings, policies });
+  Object.assign(served, { scalings, policies, descriptors });
   vi.mocked(call).mockImplementation((async (name: string, input: { body: unknown }) => {
     sent.push({ name, body: input.body });
-    return name === 'createPlan' ? plan : { id: 'op-9' };
+    return name === 'createPlan' ? { ...plan, id: `pn-${1 + sent.length}` } : { id: 'op-9' };
   }) as unknown as typeof call);
   sessionStore.setState({ session: { role, token: 't', name: 'ann', expires_ms: 9e15 } as Session });
   render(
     <MantineProvider env="test">
       <MemoryRouter>
         <QueryClientProvider client={new QueryClient()}>
-          <ScalingPanel nf={nf} plan={plan} />
+          <ScalingPanel nf={nf} plan={shown} />
         </QueryClientProvider>
       </MemoryRouter>
     </MantineProvider>,
@@ -92,6 +102,26 @@ it('shows the plan of one more instance, and begins it on consent', async () => 
     chains: [{ chain_id: 'ch-1', version: 2, splits: [{ node_id: 'ids', instances: 3 }] }],
   });
   expect(sent[1]!.body).toEqual({ node_id: 'ids', instances: 3, flows: 'migrate', drain_s: 300 });
+});
+
+it('says in which steps a first NF is scaled whose flows stay, and plans each on top of the one before', async () => {
+  const into = { from: null, to: 'web.ids.0', key: [], direction: 'forward' };
+  const shown = { ...plan, graph: { nodes: [instance(0)], edges: [into] } } as unknown as Plan;
+  const sent = show('operator', [], [], { shown, descriptors: [{ id: 'ids', affinity: ['ip.src'] }] });
+  await waitFor(() => expect(isDisabled('Scale out…')).toBe(false));
+  await userEvent.click(screen.getByRole('button', { name: 'Scale out…' }));
+  await screen.findByText('It goes in 3 steps:');
+  await screen.findByText(/Waits until all flows in progress are known\. That takes 60 s\./);
+  await screen.findByRole('heading', { name: 'Then' });
+  const staged = { held: [{ lo: 0, hi: FLOW_SPACE }], exceptions: [] };
+  expect(sent.map(({ body }) => body)).toMatchObject([
+    { chains: [{ splits: [{ node_id: 'ids', instances: 1, staged }] }] },
+    { chains: [{ splits: [{ node_id: 'ids', instances: 2, staged }] }], on_top_of: 'pn-2' },
+  ]);
+  await userEvent.click(screen.getByRole('radio', { name: 'Move' }));
+  await screen.findByText('It goes in 2 steps:');
+  await waitFor(() => expect(sent.slice(2)).toHaveLength(1));
+  expect(sent.at(-1)!.body).toMatchObject({ chains: [{ splits: [{ node_id: 'ids', instances: 2 }] }] });
 });
 
 it('says what a change waits for, and stops it; nothing else can be begun meanwhile', async () => {

@@ -17,6 +17,22 @@ export function stepText({ steps, step }: Pick<Scaling, 'steps' | 'step'>): stri
   return now === undefined ? 'Ends.' : STEPS[now];
 }
 
+interface PlannedStep {
+  readonly idle_timeout_s: number;
+  readonly drain_s: number;
+  /** Its flows were shared out by switches, which go on as before. */
+  readonly isStaged: boolean;
+}
+
+/** What a change will do in a step. */
+export function plannedStepText(step: ScalingStep, { idle_timeout_s, drain_s, isStaged }: PlannedStep): string {
+  if (step === 'settle') return `${STEPS.settle} That takes ${idle_timeout_s} s.`;
+  if (step === 'empty') return `${STEPS.empty} That takes ${drain_s} s at most.`;
+  return step === 'resize' && isStaged
+    ? `${STEPS.resize} Engines keep flows in progress at their instances, until switches that can take over.`
+    : STEPS[step];
+}
+
 /** Whether it waits, so that it can be stopped. */
 export function waits({ steps, step, state }: Pick<Scaling, 'steps' | 'step' | 'state'>): boolean {
   return state === 'running' && (steps[step] === 'settle' || steps[step] === 'empty');

@@ -161,7 +161,9 @@ it('a board is drained as a whole, and says that it is out of service', async ()
     return_refused: null,
   };
   const seen = { part: null, operation_id: null, moves: [], not_kept: [], warnings: [] };
-  vi.mocked(call).mockResolvedValue(seen as never);
+  vi.mocked(call).mockImplementation(
+    async (name: string) => (name === 'listScenarioRuns' ? { items: [], total: 0 } : seen) as never,
+  );
   const { user } = show('operator');
   await user.click(await screen.findByRole('button', { name: 'Drain board-1' }));
   expect(await screen.findByRole('dialog', { name: 'Drain board-1' })).toBeTruthy();

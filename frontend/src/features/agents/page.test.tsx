@@ -79,7 +79,20 @@ const NOT_KEPT = [
   },
 ];
 const POLICY = { enabled: true, grace_s: 10, stable_s: 20, return: 'by-origin', max_changes: 6, revision: 3 };
-const LISTS: Record<string, unknown> = { listNodes: NODES, listOutOfService: OUT, listChainsNotKept: NOT_KEPT };
+const RUNS = [
+  { id: 'sr-2', scenario_id: 'ssm-two-tunnels', state: 'running', chains: ['c', 'elsewhere'] },
+  { id: 'sr-1', scenario_id: 'e2-split', state: 'completed', chains: ['c'] },
+];
+const INSTANCES = [
+  { id: 'c.fw.0', chain_id: 'c', server: 'edge-1', slot: null, state: 'running' },
+  { id: 'elsewhere.fw.0', chain_id: 'elsewhere', server: 'server-1', slot: null, state: 'running' },
+];
+const LISTS: Record<string, unknown> = {
+  listNodes: NODES,
+  listOutOfService: OUT,
+  listChainsNotKept: NOT_KEPT,
+  listNfInstances: INSTANCES,
+};
 
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
@@ -92,7 +105,9 @@ vi.mock('../../shared/api/client.js', async (original) => ({
           ? PLAN
           : name === 'getHealingPolicy'
             ? POLICY
-            : { node: 'tor', token: 'jt-secret', expires_ms: 1 },
+            : name === 'listScenarioRuns'
+              ? { items: RUNS, total: RUNS.length }
+              : { node: 'tor', token: 'jt-secret', expires_ms: 1 },
   ),
   callFull: vi.fn(async (name: string) => ({
     data: { items: LISTS[name] ?? [], total: NODES.length },
@@ -189,6 +204,9 @@ describe('the page of agents', () => {
     const dialog = await screen.findByRole('dialog', { name: 'Drain edge-1' });
     await within(dialog).findByText('c.fw.0-2 moves from edge-1 to edge-2.');
     expect(dialog.textContent).toContain('Warning: flows come anew.');
+    const disturbed = await within(dialog).findByText(/the scenario ssm-two-tunnels is running/);
+    expect(disturbed.textContent).toMatch(/with chains on edge-1: c\. A drain disturbs it/);
+    expect(dialog.textContent).not.toContain('e2-split');
     expect(within(await within(dialog).findByRole('list', { name: 'Steps' })).getAllByRole('listitem')).toHaveLength(1);
     const drain = within(dialog).getByRole<HTMLButtonElement>('button', { name: 'Drain' });
     expect(drain.disabled).toBe(true);

@@ -1,21 +1,12 @@
 import { IconFlask } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { call } from '../../shared/api/client.js';
-import { listAll } from '../../shared/api/queries.js';
+import { listAll, useScenarioRuns } from '../../shared/api/queries.js';
 import { useNeeds } from '../../shared/api/session.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { ScenarioItem } from './scenario-item.js';
 import { newestRun, whyNotRun } from './scenario-text.js';
 import classes from './scenarios.module.css';
-
-function useScenarioRuns() {
-  return useQuery({
-    queryKey: ['scenario-runs'],
-    queryFn: ({ signal }) => call('listScenarioRuns', { query: { limit: 50 } }, { signal }),
-    refetchInterval: ({ state }) => (state.data?.items.some((run) => run.state === 'running') ? 1000 : 10_000),
-  });
-}
 
 /** Published experiments that the twin reproduces, with results next to the published ones. */
 export function Scenarios() {

@@ -137,6 +137,15 @@ export const useLendingTurns = (id: string, windowS: number) =>
     // Events tell of new turns; those that left the window are left out at times.
     refetchInterval: 30_000,
   });
+/** The newest runs. Their progress has no events. */
+export function useScenarioRuns() {
+  return useQuery({
+    queryKey: ['scenario-runs'],
+    queryFn: ({ signal }) => call('listScenarioRuns', { query: { limit: 50 } }, { signal }),
+    refetchInterval: ({ state }) => (state.data?.items.some((run) => run.state === 'running') ? 1000 : 10_000),
+  });
+}
+
 /** Whether an NF is overloaded or idle has no event. */
 export const useScalingPolicies = () => useList('listScalingPolicies', 'scaling-policies', 2000);
 export const useScalings = () => useList('listScalings', 'scalings', 2000);

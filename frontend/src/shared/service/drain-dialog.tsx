@@ -7,6 +7,7 @@ import { call } from '../api/client.js';
 import { StoredPlan } from '../plan/move-plan.js';
 import { useFocusReturn } from '../ui/focus-return.js';
 import { notifyDone, notifyError } from '../ui/notify.js';
+import { DisturbedScenarios } from './disturbed-scenarios.js';
 import { LeftOut } from './left-out.js';
 
 interface DrainDialogProps {
@@ -48,6 +49,7 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
       >
         <Stack gap="sm">
           <Text size="sm">What runs on {node} moves, and no plan uses it until it is back in service.</Text>
+          <DisturbedScenarios node={node} titleOf={titleOf} />
           <TextInput
             data-autofocus
             label="Reason"

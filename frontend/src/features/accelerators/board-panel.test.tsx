@@ -73,7 +73,10 @@ describe('Boards', () => {
   });
 
   it('says why a slot of a board that is being built cannot be programmed', () => {
-    show('operator', { ...board, state: 'starting', detail: 'being built: 13 of 25' });
+    const slots = board.slots.map((slot) => ({ ...slot, state: 'unknown' as const }));
+    show('operator', { ...board, state: 'starting', detail: 'being built: 13 of 25', slots });
+    expect(screen.getAllByText('board starting')).toHaveLength(2);
+    expect(screen.queryByText('unknown')).toBeNull();
     const program = screen.getByRole<HTMLButtonElement>('button', { name: 'Program slot 1 of Board 1' });
     expect(program.disabled).toBe(true);
     expect(program.closest('[title]')?.getAttribute('title')).toBe('Board 1 is starting: being built: 13 of 25');

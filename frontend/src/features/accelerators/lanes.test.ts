@@ -71,6 +71,16 @@ describe('foldLanes', () => {
       ['starting', 9000, null],
     ]);
     expect(told(foldLanes([starting], 9000, [], 100)[0]?.phases)).toEqual([['starting', 100, null]]);
+    // Its agent knows nothing of it until then.
+    expect(told(foldLanes([starting], 9000, [slot(1000, 'unknown')], 0)[0]?.phases)).toEqual([
+      ['starting', 1000, null],
+    ]);
+    const late = [slot(1000, 'active', nat), returnedEvent(6000, 3000), slot(6500, 'unknown')];
+    expect(told(foldLanes([starting], 9000, late, 0)[0]?.phases)).toEqual([
+      ['active', 1000, 3000],
+      ['unknown', 3000, 6500],
+      ['starting', 6500, null],
+    ]);
   });
 
   it('knows nothing of the time in which the server was away', () => {

@@ -78,6 +78,10 @@ function same(a: What, b: What): boolean {
   return a.state === b.state && a.module === b.module && oneNf;
 }
 
+function isOfSlot(event: LaneEvent, board: string, slot: number): event is EventOf<'slot.state'> {
+  return event.type === 'slot.state' && event.data.board === board && event.data.slot === slot;
+}
+
 /**
  * The phases of one slot according to the log. While its board is away, so is the slot, whatever it did before. After
  * the server stops, the state is unknown until the next server reports it.
@@ -136,6 +140,10 @@ export function foldLanes(
       const changes = changesOf(events, board.id, slot.slot);
       const now = whatOfSlot(board, slot);
       const last = changes.at(-1);
+      const told = events.findLast((event): event is EventOf<'slot.state'> => isOfSlot(event, board.id, slot.slot));
+      // Of a board that starts its agent tells that it knows nothing.
+      if (last && now.state === 'starting' && told?.t_ms === last.t_ms && told.data.state === 'unknown')
+        changes[changes.length - 1] = { ...last, what: now };
       if (!last) changes.push({ t_ms: Math.min(from_ms, read_ms), what: now });
       else if (read_ms > last.t_ms + SETTLE_MS) changes.push({ t_ms: read_ms, what: now });
       const phases = phasesOf(changes).filter((it) => it.to_ms === null || it.to_ms > Math.max(from_ms, it.from_ms));

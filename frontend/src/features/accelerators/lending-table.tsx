@@ -3,6 +3,7 @@ import type { LendingGroup, LendingGroupRequest } from '@orrery/contract';
 import { IconArrowsExchange } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
+import { useAccelerators, useOutOfService } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import { durationText } from '../../shared/format/time.js';
@@ -15,7 +16,7 @@ import { notifyError } from '../../shared/ui/notify.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './accelerators.module.css';
-import { GROUP_STATES, lentText, strategyText } from './lending-words.js';
+import { groupState, type LendingParts, lentText, strategyText } from './lending-words.js';
 
 /** What the settings of a group are, without what it does now. */
 export function requestOf(group: LendingGroup): LendingGroupRequest {
@@ -24,7 +25,7 @@ export function requestOf(group: LendingGroup): LendingGroupRequest {
   return fields;
 }
 
-const columnsOf = (may: boolean): readonly Column<LendingGroup>[] => [
+const columnsOf = (may: boolean, parts: LendingParts): readonly Column<LendingGroup>[] => [
   {
     id: 'group',
     title: 'Group',
@@ -36,17 +37,17 @@ const columnsOf = (may: boolean): readonly Column<LendingGroup>[] => [
   {
     id: 'state',
     title: 'State',
-    value: ({ state }) => GROUP_STATES[state].label,
-    cell: ({ state }) => <StatusBadge state={state} {...GROUP_STATES[state]} />,
+    value: (group) => groupState(group, parts).label,
+    cell: (group) => <StatusBadge state={group.state} {...groupState(group, parts)} />,
   },
   {
     id: 'lent',
     title: 'Accelerators',
-    value: ({ accelerators_now }) => accelerators_now.map(lentText).join(', '),
+    value: ({ accelerators_now }) => accelerators_now.map((each) => lentText(each, parts)).join(', '),
     cell: ({ accelerators_now }) =>
       accelerators_now.map((each) => (
         <div key={each.accelerator}>
-          <LastKnown>{lentText(each)}</LastKnown> <EmulatedMark origin={each.origin} />
+          <LastKnown>{lentText(each, parts)}</LastKnown> <EmulatedMark origin={each.origin} />
         </div>
       )),
   },
@@ -116,7 +117,9 @@ export function LendingTable({ groups, selectedId, onSelect, onEdit }: LendingTa
     className: classes.actions,
     cell: (group) => <Actions group={group} onEdit={onEdit} />,
   };
-  const columns = columnsOf(may);
+  const { data: boards = [] } = useAccelerators();
+  const { data: out = [] } = useOutOfService();
+  const columns = columnsOf(may, { boards, out });
   return (
     <DataTable
       label="Lending groups"

@@ -1,5 +1,5 @@
 import { MantineProvider } from '@mantine/core';
-import type { LendingGroup, LendingTurn } from '@orrery/contract';
+import type { Accelerator, LendingGroup, LendingTurn } from '@orrery/contract';
 import { sampleKey } from '@orrery/contract/sample-keys';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen, waitFor, within } from '@testing-library/react';
@@ -13,10 +13,12 @@ import LendingForm from './lending-form.js';
 import { LendingLanes } from './lending-lanes.js';
 import { figuresText } from './lending-turns.js';
 import { LentAccelerators } from './lent-accelerators.js';
-import { lendingGroupWith, lendingMember, lendingTurn } from './testing.js';
+import { boardWith, lendingGroupWith, lendingMember, lendingTurn } from './testing.js';
 
 let groups: LendingGroup[] | Error;
 let turns: LendingTurn[];
+let boards: Accelerator[];
+let out: object[];
 let samples: { key: string; points: [number, number][] }[];
 
 vi.mock('../../shared/api/client.js', async (original) => ({
@@ -29,7 +31,10 @@ vi.mock('../../shared/api/client.js', async (original) => ({
   callFull: vi.fn(async (name: string) => {
     if (name === 'listLendingGroups' && groups instanceof Error) throw groups;
     const chains = [{ id: 'ch-1', draft: { title: 'Branch offices' } }];
-    const lists: Record<string, unknown> = { listLendingGroups: groups, listLendingTurns: turns, listChains: chains };
+    const lists: Record<string, unknown> = {
+      ...{ listLendingGroups: groups, listLendingTurns: turns, listChains: chains },
+      ...{ listAccelerators: boards, listOutOfService: out },
+    };
     const items = lists[name] ?? [];
     return { data: { items, total: 0 }, next: null };
   }),
@@ -51,6 +56,8 @@ const { call, callFull, ApiError } = await import('../../shared/api/client.js');
 beforeEach(() => {
   groups = [];
   turns = [];
+  boards = [];
+  out = [];
   samples = [];
   plots.clear();
 });
@@ -165,6 +172,30 @@ describe('lent accelerators', () => {
     const lanes = within(await screen.findByRole('figure', { name: 'Who held each accelerator' }));
     expect(lanes.getByText('board-1 slot 0').title).toBe('board-1/slot-0, emulated');
     expect(lanes.getByText('board-2 slot 1').title).toBe('board-2/slot-1');
+  });
+
+  it('say what is in the way of lending: a board that starts, or a server in maintenance', async () => {
+    const idle = { origin: 'twin' as const, held_s: null, holder: null };
+    boards = [boardWith({ id: 'board-1', server: 'server-2', state: 'starting' })];
+    out = [{ id: 'server-1', kind: 'server', maintenance: { reason: 'new fan' }, lost: null }];
+    const instructions = { ...idle, accelerator: 'server-1/instructions', state: 'free' as const };
+    const slot = { ...idle, accelerator: 'board-1/slot-0', state: 'broken' as const };
+    groups = [
+      lendingGroupWith({ accelerators_now: [instructions, slot] }),
+      lendingGroupWith({ id: 'lg-2', title: 'Offices', accelerators_now: [instructions] }),
+      lendingGroupWith({
+        ...{ id: 'lg-3', title: 'Sites' },
+        accelerators_now: [slot, { ...instructions, accelerator: 'server-3/instructions' }],
+      }),
+    ];
+    show(<LentAccelerators />);
+    const table = within(await screen.findByRole('table', { name: 'Lending groups' }));
+    const textOf = (group: string) => table.getByRole('row', { name: new RegExp(group) }).textContent;
+    await waitFor(() => expect(textOf('Tunnels')).toContain('waits for a board'));
+    expect(textOf('Tunnels')).toContain('board-1/slot-0: waits for its board, which is starting');
+    await waitFor(() => expect(textOf('Offices')).toContain('nothing to lend'));
+    expect(textOf('Offices')).toContain('server-1/instructions: server-1 is in maintenance');
+    expect(textOf('Sites')).toMatch(/lending.*server-3\/instructions: free/);
   });
 
   it('are disabled by a switch, at the revision that is shown', async () => {

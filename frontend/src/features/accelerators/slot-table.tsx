@@ -13,7 +13,7 @@ import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './accelerators.module.css';
 import { ChainLink } from './chain-link.js';
-import { laneWord } from './lanes.js';
+import { type LaneState, laneWord } from './lanes.js';
 import type { MoveStart } from './move-draft.js';
 import type { BoardNf } from './nfs.js';
 import { ReserveButton } from './reserve-button.js';
@@ -45,10 +45,10 @@ function columnsOf(board: Accelerator, titleOf: ChainTitle): readonly Column<Slo
     {
       id: 'state',
       title: 'State',
-      value: ({ state }) => laneWord(state),
+      value: ({ state }) => laneWord(shownState(board, state)),
       cell: ({ state, load, detail }) => (
         <>
-          <StatusBadge state={state} label={laneWord(state)} />
+          <StatusBadge state={shownState(board, state)} label={laneWord(shownState(board, state))} />
           {load && (
             <span className={classes.small}>
               {load.kind}, {Math.floor((100 * load.bytes) / load.bytes_total)} % of{' '}
@@ -138,6 +138,11 @@ export function SlotTable({ board, nfs, onMove }: SlotTableProps) {
       rowKey={({ slot }) => String(slot)}
     />
   );
+}
+
+/** While a board starts, nothing is known of its slots. */
+function shownState(board: Accelerator, state: Slot['state']): LaneState {
+  return state === 'unknown' && board.state === 'starting' ? 'starting' : state;
 }
 
 /** Why nothing can be done with a slot. */

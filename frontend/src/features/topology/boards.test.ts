@@ -53,6 +53,8 @@ describe('boards on the topology', () => {
     const untold = boardOf(buildScene(network, []), 'board-1')!;
     expect(untold.slots.map(slotWords)).toEqual(['unknown', 'unknown']);
     expect(untold.state).toBe('unknown');
+    const starts = buildScene(network, [], [{ ...boards[0]!, state: 'starting' }]);
+    expect(boardOf(starts, 'board-1')!.slots.map(slotWords)).toEqual(['starting', 'starting']);
   });
 
   it('are in the list for the keyboard, under their server', () => {

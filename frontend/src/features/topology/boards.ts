@@ -3,7 +3,8 @@ import type { Accelerator, BoardNode, NfInstance, SlotState } from '@orrery/cont
 /** A slot in its board's box, relative to the server's centre. */
 export interface SlotRow {
   readonly slot: number;
-  readonly state: SlotState;
+  /** While the board starts, that. */
+  readonly state: SlotState | 'starting';
   readonly module: string | null;
   /** Of the row's middle. */
   readonly y: number;
@@ -51,6 +52,7 @@ export function boardBoxes(
   let y = top;
   return boards.map((board) => {
     const known = accelerators.find(({ id }) => id === board.id);
+    const isStarting = known?.state === 'starting';
     const h = heightOf(board.slots);
     const first = y + BOARD_HEADER_H + SLOT_H / 2;
     const slots = Array.from({ length: board.slots }, (_, slot): SlotRow => {
@@ -58,8 +60,8 @@ export function boardBoxes(
       const instance = instances.find(({ id }) => id === now?.instance_id) ?? null;
       return {
         slot,
-        state: now?.state ?? 'unknown',
-        module: now?.module ?? null,
+        state: isStarting ? 'starting' : (now?.state ?? 'unknown'),
+        module: isStarting ? null : (now?.module ?? null),
         y: first + slot * SLOT_H,
         instance,
       };

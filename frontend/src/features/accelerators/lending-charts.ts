@@ -52,3 +52,8 @@ export function chartNote(metric: VnfMetric, levels: readonly ChartLevel[]): str
   const usage = metric === 'cpu' ? ' Of an accelerated VNF its usage is compared, which the table tells.' : '';
   return `${shares} Above ↑ a VNF qualifies${low}.${usage}`.trimStart();
 }
+
+/** Why there is no CPU to be measured of VNFs; undefined: there is. */
+export function whyNoCpu(members: readonly Member[]): string | undefined {
+  return members.every(({ slot }) => slot !== null) ? 'No CPU of a server is used in the slots of boards' : undefined;
+}

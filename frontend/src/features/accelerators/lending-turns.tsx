@@ -9,7 +9,7 @@ import { LastKnown } from '../../shared/ui/last-known.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import classes from './accelerators.module.css';
-import { chartNote, pagesOf, pageText, seriesOf, thresholdLevels } from './lending-charts.js';
+import { chartNote, pagesOf, pageText, seriesOf, thresholdLevels, whyNoCpu } from './lending-charts.js';
 import { LendingLanes } from './lending-lanes.js';
 
 const WINDOWS = [
@@ -81,6 +81,7 @@ export function LendingTurns({ group }: { readonly group: LendingGroup }) {
               range={range}
               emulated={emulated}
               note={chartNote(metric, levels)}
+              nothing={metric === 'cpu' ? whyNoCpu(shown) : undefined}
             />
           );
         })

@@ -198,6 +198,17 @@ describe('lent accelerators', () => {
     expect(textOf('Sites')).toMatch(/lending.*server-3\/instructions: free/);
   });
 
+  it('say that a VNF in a slot uses no CPU, where none was measured', async () => {
+    groups = [
+      lendingGroupWith({
+        accelerators: [{ kind: 'slot', board: 'board-1', slot: 0 }],
+        members: [lendingMember('web.nat.0', { cpu_share: null, slot: { board: 'board-1', slot: 0 } })],
+      }),
+    ];
+    show(<LentAccelerators />);
+    expect(await screen.findByText('No CPU of a server is used in the slots of boards')).toBeTruthy();
+  });
+
   it('are disabled by a switch, at the revision that is shown', async () => {
     groups = [lendingGroupWith()];
     const { user } = show(<LentAccelerators />);

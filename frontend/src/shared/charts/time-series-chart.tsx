@@ -31,6 +31,8 @@ interface TimeSeriesChartProps {
   readonly note?: ReactNode;
   /** What is missing while nothing is measured: "No packets". */
   readonly silence?: string;
+  /** What stands there while there is no point at all. */
+  readonly nothing?: string;
 }
 
 function lastIndex(data: AlignedData): number {
@@ -41,6 +43,7 @@ function lastIndex(data: AlignedData): number {
 export function TimeSeriesChart(props: TimeSeriesChartProps) {
   const { title, quantity, series, windowS = 120, height = 140, threshold, levels, bands, range } = props;
   const { keepS, emulated = false, note, silence = 'Nothing measured' } = props;
+  const { nothing = 'Nothing measured yet' } = props;
   const [cursor, setCursor] = useState<number | null>(null);
   const keys = series.map(({ key }) => key);
   const { data: measured, ahead_ms, error } = useChartData(keys, windowS, keepS);
@@ -73,7 +76,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
       note={note}
     >
       <div className={classes.plot} style={{ height }}>
-        {times.length === 0 && <span className={classes.empty}>{error ? 'No data yet' : 'Nothing measured yet'}</span>}
+        {times.length === 0 && <span className={classes.empty}>{error ? 'No data yet' : nothing}</span>}
         {times.length > 0 && silent_ms !== null && (
           <span className={classes.silence} role="status">
             {silence} since {clockText(silent_ms)}

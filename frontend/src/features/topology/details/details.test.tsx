@@ -1,7 +1,8 @@
 import { MantineProvider } from '@mantine/core';
-import type { Infrastructure } from '@orrery/contract';
+import type { Infrastructure, NfInstance } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen } from '@testing-library/react';
+import { MemoryRouter } from 'react-router';
 import { expect, it } from 'vitest';
 import { buildScene } from '../model.js';
 import { serverNode } from '../testing/server-node.js';
@@ -61,3 +62,35 @@ it('tells nothing of an agent until it is known, and what is the matter with its
   expect(screen.getByText('never')).toBeTruthy();
   expect(screen.getByText('link server-1-leaf is down')).toBeTruthy();
 });
+
+it.each([
+  ['engine', 1],
+  ['switch', 0],
+] as const)(
+  'charts the CPU of an NF of the kind %s only where it uses a core',
+  (driver, charts) => {
+    const network = { ...EMPTY, servers: [serverNode('server-1')] } as unknown as Infrastructure;
+    const nf = { id: 'web.nat.0-3', server: 'server-1', core: 0, chain_id: 'ch-1', node_id: 'nat', nf: 'nat', driver };
+    const instance = { ...nf, slot: null, state: 'running', detail: null, origin: 'twin' } as NfInstance;
+    render(
+      <MantineProvider env="test">
+        <MemoryRouter>
+          <QueryClientProvider client={new QueryClient()}>
+            <Details
+              target={{ kind: 'nf', id: 'web.nat.0-3' }}
+              scene={buildScene(network, [instance])}
+              troubles={TROUBLES}
+              nodes={[]}
+              plans={[]}
+              isPending={false}
+              onSelect={() => undefined}
+            />
+          </QueryClientProvider>
+        </MemoryRouter>
+      </MantineProvider>,
+    );
+    expect(screen.getByRole('figure', { name: 'Packets' })).toBeTruthy();
+    expect(screen.queryAllByRole('figure', { name: 'CPU' })).toHaveLength(charts);
+      expect(screen.getByText('server-1: link server-1-leaf is down')).toBeTruthy();
+  },
+);

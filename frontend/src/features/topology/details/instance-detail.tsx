@@ -31,6 +31,10 @@ const WRITE_LOGS: readonly string[] = ['container', 'process'];
 const MoveFlowsDialog = lazy(() => import('./move-flows-dialog.js'));
 const SplitDialog = lazy(() => import('../../../shared/splits/split-dialog.js'));
 
+/** In a slot of a board and on a switch there is no core whose use could be measured. */
+const usesCore = ({ slot, instance: { driver } }: Chip) =>
+  slot === undefined && driver !== 'board' && driver !== 'switch';
+
 interface InstanceDetailProps {
   readonly chip: Chip;
   /** Those by which chains run. */
@@ -113,13 +117,15 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
           ]}
         />
       )}
-      <TimeSeriesChart
-        title="CPU"
-        quantity="share"
-        emulated={emulated}
-        height={90}
-        series={[{ key: key('cpu'), label: 'of one core' }]}
-      />
+      {usesCore(chip) && (
+        <TimeSeriesChart
+          title="CPU"
+          quantity="share"
+          emulated={emulated}
+          height={90}
+          series={[{ key: key('cpu'), label: 'of one core' }]}
+        />
+      )}
       {ownSplits.map(({ plan, split }) => (
         <DetailSection
           key={plan.id}
@@ -128,7 +134,7 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
           <SplitPanel split={split} plan={plan} />
         </DetailSection>
       ))}
-      {running && !chip.slot && instance.driver !== 'switch' && (
+      {running && usesCore(chip) && (
         <DetailSection title={`Instances of ${instance.node_id}`}>
           <ScalingPanel nf={{ chain_id: instance.chain_id, node_id: instance.node_id }} plan={running} />
         </DetailSection>

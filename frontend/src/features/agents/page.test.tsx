@@ -248,6 +248,17 @@ describe('the page of agents', () => {
     LISTS.listOutOfService = OUT;
   });
 
+  it('offers to do without a lost server only what is still to run there', async () => {
+    Object.assign(LISTS, {
+      listOutOfService: [{ ...OUT[0], maintenance: null, lost: { why: 'its agent is not connected', since_ms: 1 } }],
+      listNfInstances: INSTANCES.filter(({ server }) => server !== 'server-1'),
+    });
+    await show('operator');
+    await waitFor(() => expect(row('server-1').textContent).toContain('nothing is to run there'));
+    expect(screen.queryByRole('button', { name: 'Do without server-1' })).toBeNull();
+    Object.assign(LISTS, { listOutOfService: OUT, listNfInstances: INSTANCES });
+  });
+
   it('lets a viewer drain nothing, and says why', async () => {
     await show('viewer');
     const drain = screen.getByRole<HTMLButtonElement>('button', { name: 'Drain edge-1' });

@@ -3,6 +3,7 @@ import type { OutOfService } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { call } from '../api/client.js';
+import { useNfInstances } from '../api/queries.js';
 import { ConfirmButton } from '../ui/confirm-button.js';
 import { notifyDone, notifyError } from '../ui/notify.js';
 import { Reason } from '../ui/reason.js';
@@ -95,9 +96,14 @@ export function ServiceActions({ id, part, may, onDrain }: ServiceActionsProps) 
   );
 }
 
-/** What ran on a lost server is brought elsewhere where healing does not do it. */
+/** What still is to run on a lost server is brought elsewhere where healing does not do it. */
 function LostActions({ id, reason }: { readonly id: string; readonly reason: string | null }) {
   const [isAsked, setAsked] = useState(false);
+  const { data: instances } = useNfInstances();
+  if (!instances) return null;
+  // Until its plan is in force: the dialog tells how that goes on.
+  if (!isAsked && !instances.some(({ server }) => server === id))
+    return <span className="muted">nothing is to run there</span>;
   return (
     <>
       <Reason of={reason}>

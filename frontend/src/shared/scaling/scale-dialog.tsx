@@ -84,6 +84,10 @@ export default function ScaleDialog(props: ScaleDialogProps) {
         value={instances}
         onChange={setInstances}
       />
+      <p className="muted">
+        Instances are numbered from 0: the one with the highest number goes first, and its number is the next to be
+        given again. A further number, as in {node_id}.0-3, grows by one whenever that instance moves to another place.
+      </p>
       <Choice label="Flows in progress" choices={FLOWS} value={flows} onChange={setFlows} />
       {count < from && (
         <p className="muted">

@@ -95,6 +95,7 @@ it('shows the plan of one more instance, and begins it on consent', async () => 
   await userEvent.click(screen.getByRole('button', { name: 'Scale out…' }));
   const confirm = await screen.findByRole('button', { name: 'Scale out' });
   await waitFor(() => expect((confirm as HTMLButtonElement).disabled).toBe(false));
+  expect(screen.getByText(/as in ids\.0-3, grows by one whenever that instance moves/)).toBeTruthy();
   await userEvent.click(screen.getByRole('radio', { name: 'Move' }));
   await userEvent.click(confirm);
   await waitFor(() => expect(sent.map(({ name }) => name)).toEqual(['createPlan', 'scaleDeployment']));

@@ -67,7 +67,7 @@ it.each([
   ['engine', 1],
   ['switch', 0],
 ] as const)(
-  'charts the CPU of an NF of the kind %s only where it uses a core',
+  'charts the CPU of an NF of the kind %s only where it uses a core, and says that it has moved',
   (driver, charts) => {
     const network = { ...EMPTY, servers: [serverNode('server-1')] } as unknown as Infrastructure;
     const nf = { id: 'web.nat.0-3', server: 'server-1', core: 0, chain_id: 'ch-1', node_id: 'nat', nf: 'nat', driver };
@@ -91,6 +91,7 @@ it.each([
     );
     expect(screen.getByRole('figure', { name: 'Packets' })).toBeTruthy();
     expect(screen.queryAllByRole('figure', { name: 'CPU' })).toHaveLength(charts);
-      expect(screen.getByText('server-1: link server-1-leaf is down')).toBeTruthy();
+    expect(screen.getByText(/^it was web\.nat\.0 before it moved, 2 times so far/)).toBeTruthy();
+    expect(screen.getByText('server-1: link server-1-leaf is down')).toBeTruthy();
   },
 );

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import type { Plan, PlannedSplit } from '@orrery/contract';
+import { generationOf, lineageOf, type Plan, type PlannedSplit } from '@orrery/contract';
 import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 import { lazy, Suspense, useState } from 'react';
 import { Link } from 'react-router';
@@ -34,6 +34,12 @@ const SplitDialog = lazy(() => import('../../../shared/splits/split-dialog.js'))
 /** In a slot of a board and on a switch there is no core whose use could be measured. */
 const usesCore = ({ slot, instance: { driver } }: Chip) =>
   slot === undefined && driver !== 'board' && driver !== 'switch';
+
+/** What the number at the end of its name says of an instance that has moved. */
+function nameText(id: string): string {
+  const moves = generationOf(id) - 1;
+  return `it was ${lineageOf(id)} before it moved${moves === 1 ? '' : `, ${moves} times so far`}: the number at the end grows by one each time`;
+}
 
 interface InstanceDetailProps {
   readonly chip: Chip;
@@ -84,6 +90,7 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
             : instance.driver === 'switch'
               ? []
               : ([['Queue', <LiveRate key="queue" sampleKey={key('queue')} quantity="count" inText />]] as const)),
+          ...(generationOf(chip.id) > 1 ? [['Name', nameText(chip.id)] as const] : []),
           originFact(instance.origin),
         ]}
       />

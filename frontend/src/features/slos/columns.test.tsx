@@ -53,6 +53,18 @@ it('says that what is measured on an emulated board was predicted for a real one
   expect(predicted(/^software/)).toBe('203 µs');
 });
 
+it('has what is measured beside the state and the target, before what is derived from them', () => {
+  const columns = objectiveColumns({
+    titleOf: (id) => id,
+    definitionOf: () => undefined,
+    onEmulatedBoard: () => false,
+    stateOf: () => undefined,
+  });
+  const ids = columns.map(({ id }) => id);
+  expect(ids.slice(0, 6)).toEqual(['chain', 'objective', 'state', 'measured', 'target', 'budget']);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
 it('says why the chain of an objective is degraded, with a link to it', () => {
   const reason = 'loses everything: the link server-1 to leaf-1 is down';
   const deployments = [

@@ -116,8 +116,10 @@ export function objectiveColumns({
       value: ({ state }) => state,
       cell: (slo) => <SloState slo={slo} definition={definitionOf(slo.chain_id)} />,
     },
-    ...BUDGET,
+    // What the eye looks for is in view, also beside the details of an objective.
+    figure('measured', 'Measured'),
     figure('target', 'Target'),
+    ...BUDGET,
     {
       id: 'predicted',
       title: 'Predicted',
@@ -132,7 +134,6 @@ export function objectiveColumns({
         </span>
       ),
     },
-    figure('measured', 'Measured'),
     {
       id: 'carried',
       title: 'Carried',

@@ -70,6 +70,18 @@ describe('the cause of a violation', () => {
     expect(causeOf([at(2, fault('link-1')), late], site, VIOLATION, null)).toMatchObject({ kind: 'fault' });
   });
 
+  it('says of what it is, where its message does not', () => {
+    const engineEnded: EventDraft = {
+      type: 'engine.ended',
+      subject: 'server-1',
+      message: 'Engine (pid 7 in the twin) ended: killed; its flow state is lost',
+      data: { node: 'server-1', pid: 7, how: 'killed' },
+    };
+    const what = 'server-1: Engine (pid 7 in the twin) ended: killed; its flow state is lost';
+    expect(causeOf([at(1, engineEnded)], site, VIOLATION, null)).toMatchObject({ id: 'server-1', what });
+    expect(causeOf([at(1, linkDown)], site, VIOLATION, null)).toMatchObject({ what: 'link-1 is down' });
+  });
+
   it('concerns the chain', () => {
     const others = [at(1, fault('link-9')), at(1, operation('ch-2')), at(1, ended('d.ids.0', 'server-1'))];
     expect(causeOf(others, site, VIOLATION, null)).toBeNull();

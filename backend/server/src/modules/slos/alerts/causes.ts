@@ -117,10 +117,16 @@ function changesOf(events: readonly Event[], site: ChainSite, fromMs: number, un
       if (event.t_ms < fromMs || event.t_ms > untilMs) return [];
       const named = candidateOf(event, site);
       if (!named) return [];
-      const what = event.message.slice(0, 400) || event.type;
+      const what = whatOf(event, named, site);
       return [{ ...named, what, event_id: event.id, at_ms: event.t_ms, corrects: CORRECTING.has(event.actor) }];
     })
     .sort((a, b) => a.at_ms - b.at_ms);
+}
+
+/** Also of what, where the message does not say: that of an engine names only its process. */
+function whatOf({ message, type }: Event, { kind, id }: Pick<SloCause, 'kind' | 'id'>, { parts }: ChainSite): string {
+  const isUnnamed = kind === 'failure' && parts.has(id) && !message.includes(id);
+  return `${isUnnamed ? `${id}: ` : ''}${message || type}`.slice(0, 400);
 }
 
 function overloadCause({ nf, lost_pps }: Overload) {

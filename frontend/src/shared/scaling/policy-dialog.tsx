@@ -18,7 +18,10 @@ const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> 
   min_instances: { title: 'Fewest instances', description: '' },
   max_instances: { title: 'Most instances', description: '' },
   out: { title: 'Scale out', description: 'While an instance is beyond one of these.' },
-  in: { title: 'Scale in', description: 'While all instances are below all of these.' },
+  in: {
+    title: 'Scale in',
+    description: 'While all instances are below all of these, or have a queue as long as its limit.',
+  },
   cooldown_s: { title: 'Cool-down between two changes (s)', description: '' },
   strategy: {
     title: 'Flows in progress',

@@ -20,6 +20,7 @@ const STORED = {
   [`${SERVER}/modules/deployments/flow-migrations.ts`]:
     'how long a stored move took, which another server may have begun',
   [`${SERVER}/modules/calibration/calibration.service.ts`]: 'a query for stored samples',
+  [`${SERVER}/modules/lending/ledger.ts`]: 'a stored turn is told by the clock of now',
   [`${SERVER}/modules/leases/lease-book.service.ts`]: 'leases are stored with their end',
   [`${SERVER}/modules/nodes/agent-registry.ts`]: 'the end of a join token is shown',
   [`${SERVER}/modules/reconfiguration/conduct/change-maker.ts`]: 'which stored operations this server began',

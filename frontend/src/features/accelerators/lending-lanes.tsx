@@ -78,6 +78,8 @@ export function LendingLanes({ accelerators, turns, charted, range, lost_ms }: L
                 <span className={classes.phase} data-state="empty" style={{ left: 0, width: '100%' }} />
                 {shown
                   .filter(({ accelerator }) => accelerator === name)
+                  // Newest last: where the clock was set back, it lies over what was told of the same time before.
+                  .toReversed()
                   .map((turn) => (
                     <TurnBar key={turn.id} turn={turn} charted={charted} range={range} known_ms={known_ms} />
                   ))}

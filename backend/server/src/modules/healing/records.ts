@@ -60,6 +60,8 @@ export class HealingRecords implements Exclusions, OnModuleInit {
       schema: ChainNotKept,
       version: 1,
       idOf: ({ chain_id }) => chain_id,
+      numbered: 'oldest-first',
+      order: (a, b) => a.since_ms - b.since_ms,
       bound: { most: MOST_CHAINS, policy: 'refuse' },
     });
     this.policies = collections.open({

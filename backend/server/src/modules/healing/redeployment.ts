@@ -232,9 +232,9 @@ export class Redeployment {
   }
 }
 
-/** The most important first, of equal ones that which waits longest. */
+/** The most important first, of equal ones that which is first in the list. */
 export function inOrder(chains: readonly ChainNotKept[]): ChainNotKept[] {
-  return chains.toSorted((a, b) => b.priority - a.priority || a.since_ms - b.since_ms);
+  return chains.toSorted((a, b) => b.priority - a.priority);
 }
 
 function requestFor(chains: readonly ChainNotKept[]): PlanChange {

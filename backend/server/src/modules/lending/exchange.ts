@@ -4,6 +4,7 @@ import type { Decision } from '../../platform/control-loop/definition.js';
 import { newId } from '../../platform/ids.js';
 import { callOf, type Desk } from './desk.js';
 import {
+  begunMs,
   type Holding,
   type Ledger,
   type LedgerChange,
@@ -108,7 +109,8 @@ export class Exchange {
     const next = to && tookMs <= PROMPT_MS && this.isStillNext(accelerator, to.vnf) ? to : null;
     if (!next && why === 'slice-over') this.desk.gaveWay.set(accelerator, vnf);
     const turn = loan.turn === null ? undefined : this.ledgers.turn(loan.turn);
-    const ended = turn && { ...turn, to_ms: Math.max(Date.now(), turn.from_ms), ended: loan.why };
+    const to_ms = Date.now();
+    const ended = turn && { ...turn, from_ms: begunMs(turn, loan, to_ms), to_ms, ended: loan.why };
     await this.write({
       ledger: next ? withGrant(rest, accelerator, next) : rest,
       turns: ended ? [ended] : [],

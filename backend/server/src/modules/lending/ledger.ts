@@ -93,6 +93,11 @@ export function withTimes(ledger: Ledger, { accounts, loans, turns }: LendingSta
   };
 }
 
+/** When a turn that lasts began, by the wall clock of now, which may have been set back since. */
+export function begunMs({ from_ms }: LendingTurn, { held_ms }: StoredLoan, nowMs: number): number {
+  return from_ms <= nowMs ? from_ms : Math.max(0, Math.round(nowMs - held_ms));
+}
+
 export interface LedgerChange {
   readonly ledger: Ledger;
   /** Turns that begin or end. */
@@ -127,6 +132,7 @@ export class LendingLedgers implements OnModuleInit {
       version: 2,
       migrate: withoutFound,
       idOf: ({ id }) => id,
+      numbered: 'newest-first',
       order: (a, b) => b.from_ms - a.from_ms || (a.id < b.id ? 1 : -1),
       bound: { most: MAX_TURNS, policy: 'drop-last', keeps: ({ to_ms }) => to_ms === null },
     });
@@ -217,7 +223,11 @@ export class LendingLedgers implements OnModuleInit {
   private dropOldTurns(batch: Batch, groupId: string, written: readonly LendingTurn[]): number {
     if (written.length === 0) return 0;
     const kept = this.turnsOf(groupId).filter(({ id }) => !written.some((turn) => turn.id === id));
-    const old = kept.slice(KEEP_TURNS - written.length).filter(({ to_ms }) => to_ms !== null);
+    const excess = Math.max(0, kept.length + written.length - KEEP_TURNS);
+    const old = kept
+      .filter(({ to_ms }) => to_ms !== null)
+      .toReversed()
+      .slice(0, excess);
     for (const { id } of old) batch.remove(this.turns, id);
     return old.length;
   }

@@ -4,7 +4,7 @@ import { jainIndex, switchOverhead } from '@orrery/planner';
 import { median } from '../../platform/median.js';
 import { callOf, type Desk } from './desk.js';
 import { LendingGroups, type StoredGroup } from './groups.js';
-import { emptyLedger, type Ledger, LendingLedgers } from './ledger.js';
+import { begunMs, emptyLedger, type Ledger, LendingLedgers } from './ledger.js';
 import { LendingLoop } from './lending-loop.js';
 import { LendingMembers, type Member } from './members.js';
 
@@ -22,7 +22,7 @@ export class LendingView {
   ) {}
 
   describe(group: StoredGroup): LendingGroup {
-    const ledger = this.loop.deskOf(group.id)?.ledger ?? this.ledgers.find(group.id) ?? emptyLedger(group.id);
+    const ledger = this.ledgerOf(group.id);
     const members = this.members.of(group, ledger, performance.now());
     const desk = this.loop.deskOf(group.id);
     const switches = switchesOf(this.ledgers.turnsOf(group.id));
@@ -42,6 +42,20 @@ export class LendingView {
       turns_dropped: this.ledgers.find(group.id)?.dropped ?? 0,
       overhead: switch_ms === null ? null : switchOverhead(switch_ms, group.slice_s * 1000),
     };
+  }
+
+  /** Newest first. */
+  turnsOf(groupId: string): LendingTurn[] {
+    const { loans } = this.ledgerOf(groupId);
+    const nowMs = Date.now();
+    return this.ledgers.turnsOf(groupId).map((turn) => {
+      const loan = turn.to_ms === null ? loans.find((each) => each.turn === turn.id) : undefined;
+      return loan ? { ...turn, from_ms: begunMs(turn, loan, nowMs) } : turn;
+    });
+  }
+
+  private ledgerOf(groupId: string): Ledger {
+    return this.loop.deskOf(groupId)?.ledger ?? this.ledgers.find(groupId) ?? emptyLedger(groupId);
   }
 
   private stateOf({ enabled }: StoredGroup, members: readonly Member[]): LendingGroup['state'] {

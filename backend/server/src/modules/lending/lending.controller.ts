@@ -5,7 +5,6 @@ import { pageOf } from '../../platform/paging.js';
 import type { Precondition } from '../../platform/precondition.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
 import { LendingGroups, type StoredGroup } from './groups.js';
-import { LendingLedgers } from './ledger.js';
 import { LendingReferences } from './lending-references.js';
 import { LendingView } from './lending-view.js';
 
@@ -13,7 +12,6 @@ import { LendingView } from './lending-view.js';
 export class LendingController {
   constructor(
     @Inject(LendingGroups) private readonly groups: LendingGroups,
-    @Inject(LendingLedgers) private readonly ledgers: LendingLedgers,
     @Inject(LendingReferences) private readonly references: LendingReferences,
     @Inject(LendingView) private readonly view: LendingView,
   ) {}
@@ -68,7 +66,7 @@ export class LendingController {
   turns(@Input() { params, query }: RouteInput<'listLendingTurns'>, @Res({ passthrough: true }) reply: FastifyReply) {
     const { id } = this.groups.get(params.id);
     const { since = 0 } = query;
-    const turns = this.ledgers.turnsOf(id).filter(({ to_ms }) => to_ms === null || to_ms > since);
+    const turns = this.view.turnsOf(id).filter(({ to_ms }) => to_ms === null || to_ms > since);
     return pageOf(turns, query, (turn) => turn.id, reply);
   }
 

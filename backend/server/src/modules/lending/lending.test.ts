@@ -1,5 +1,5 @@
 import type { Instance } from '@orrery/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KEYS } from '../../platform/redis-keys.js';
 import { type FakeAgents, FakeVnf, type LendingBench } from '../../testing/lending-bench.js';
 import { lendingStore, ONE, TWO, twoTunnels } from '../../testing/lending-store.js';
@@ -15,6 +15,7 @@ beforeEach(async () => {
   bench = await lab.start(agents);
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   await bench.stop();
   expect(agents.shared).toEqual([]);
 });
@@ -108,6 +109,34 @@ it('keeps the last 500 turns of a group, and counts the others', async () => {
   for (const some of [turns.slice(0, 400), turns.slice(400)]) await bench.ledgers.write({ ledger, turns: some });
   expect(bench.turns(id)).toHaveLength(500);
   expect(bench.view.describe(bench.groups.get(id)).turns_dropped).toBe(2);
+});
+
+it('keeps the latest turns, tells them first and how long they were, also once the wall clock was set back', async () => {
+  const id = await bench.addGroup();
+  const first = bench.turns(id)[0]!;
+  const earlier = Array.from({ length: 498 }, (_, n) => ({
+    ...first,
+    id: `lt-${n}`,
+    from_ms: first.from_ms - 1000 + n,
+    to_ms: first.from_ms - 999 + n,
+    ended: 'slice-over' as const,
+  }));
+  await bench.ledgers.write({ ledger: bench.ledgers.find(id)!, turns: earlier });
+  const beganMs = performance.now();
+  const backMs = first.from_ms - 3_600_000;
+  vi.spyOn(Date, 'now').mockImplementation(() => Math.round(backMs + performance.now() - beganMs));
+  const lasts = () => bench.view.turnsOf(id).find(({ to_ms }) => to_ms === null)!;
+  await bench.pass(6);
+  expect(lasts()).toMatchObject({ id: first.id, from_ms: backMs });
+  await bench.pass(6);
+  const ended = bench.view.turnsOf(id).find((turn) => turn.id === first.id)!;
+  expect([ended.from_ms, ended.to_ms]).toEqual([backMs, backMs + 11_000]);
+  expect(lasts()).toMatchObject({ instance_id: TWO, from_ms: backMs + 11_000 });
+  await bench.pass(22);
+  const newest = bench.view.turnsOf(id).slice(0, 3);
+  expect(newest.map(({ instance_id }) => instance_id)).toEqual([TWO, ONE, TWO]);
+  expect(bench.view.turnsOf(id).map((turn) => turn.id)).not.toContain('lt-0');
+  expect(bench.turns(id)).toHaveLength(500);
 });
 
 it('reads what servers have stored that lent an accelerator to whoever they found using it', async () => {

@@ -23,6 +23,7 @@ class OperationsService implements OperationLog, OnModuleInit {
       schema: Operation,
       version: 1,
       idOf: ({ id }) => id,
+      numbered: 'newest-first',
       order: (a, b) => b.started_ms - a.started_ms || (a.id < b.id ? 1 : -1),
       bound: { most: KEEP, policy: 'drop-last', keeps: (operation) => !isOver(operation) },
     });

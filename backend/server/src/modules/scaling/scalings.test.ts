@@ -1,8 +1,10 @@
 import type { Scaling } from '@orrery/contract';
 import { expect, it } from 'vitest';
-import type { Collections } from '../../platform/durable-collection/collections.js';
+import { Collections } from '../../platform/durable-collection/collections.js';
+import { makeLog } from '../../platform/log.js';
 import type { EventLog } from '../../ports/event-log.js';
 import type { LeaseBook } from '../../ports/lease-book.js';
+import { MemoryStore } from '../../testing/killed-story.js';
 import { Scalings } from './scalings.js';
 
 const WAITING = {
@@ -84,4 +86,19 @@ it('has the lease on its chain from its begin to its end, and leaves it where no
   held.push('change chain/c-1 reconfiguration');
   await expect(scalings.begin(other)).rejects.toThrow('another holds it');
   expect(scalings.all().map(({ id }) => id)).toEqual(['sc-1']);
+});
+
+it('that began last is the first, and the last to be forgotten, also once the wall clock was set back', async () => {
+  const store = new MemoryStore();
+  const collections = new Collections(store.open(), makeLog('silent'));
+  const leases = { acquireIn: () => undefined, releaseIn: () => undefined } as unknown as LeaseBook;
+  const scalings = new Scalings(collections, store.events, leases);
+  await scalings.onModuleInit();
+  for (let n = 0; n < 202; n++) {
+    const begun = { ...WAITING, id: `sc-${n}`, started_ms: 1000 - n };
+    await scalings.begin(begun);
+    await scalings.write({ ...begun, state: 'completed' }, begun);
+  }
+  const ids = scalings.ofNf(WAITING.nf).map(({ id }) => id);
+  expect([ids.length, ids[0], ids.at(-1)]).toEqual([200, 'sc-201', 'sc-2']);
 });

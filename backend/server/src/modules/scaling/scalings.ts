@@ -33,6 +33,7 @@ export class Scalings implements OnModuleInit {
       // Those of the first version were told when they began.
       migrate: (scaling) => ({ scaling, told: true }),
       idOf: ({ scaling }) => scaling.id,
+      numbered: 'newest-first',
       order: ({ scaling: a }, { scaling: b }) => b.started_ms - a.started_ms || (a.id < b.id ? 1 : -1),
       bound: { most: KEEP, policy: 'drop-last', keeps: ({ scaling }) => scaling.state === 'running' },
     });

@@ -256,6 +256,8 @@ class Call {
   private readonly sessions = new Map<string, Session>();
   private readonly booked = new ClassIndex();
   private readonly slots = new Set<string>();
+  /** Told of all its requests: of one call they are in the order in which they were asked for. */
+  private readonly beganMs = Date.now();
 
   constructor(
     private readonly pools: Pools,
@@ -276,7 +278,6 @@ class Call {
   async decide(spec: ServiceRequestSpec, explains: boolean, by: string, place: number): Promise<Decided> {
     const id = newId('sr');
     const decision = await this.admit({ id, ...spec }, explains);
-    const now = Date.now();
     const request: StoredRequest = {
       id,
       ...spec,
@@ -284,8 +285,8 @@ class Call {
       ...outcomeOf(decision),
       operation_id: null,
       by,
-      created_ms: now,
-      updated_ms: now,
+      created_ms: this.beganMs,
+      updated_ms: this.beganMs,
       place,
       former: null,
     };

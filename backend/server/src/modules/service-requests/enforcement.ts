@@ -353,10 +353,9 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     const waiting = this.requests.claimsOf(name).filter(({ state }) => state === 'requested');
     const why = memory.waitsFor ?? 'the switches have no room';
     decide({ subject: name, what: `Decide on ${waiting.length} requests anew`, why, inputs: {} });
-    const oldestFirst = waiting.toSorted((a, b) => a.created_ms - b.created_ms || a.place - b.place);
     const refusal = () => 'It could not be deployed.';
     const again = { without: 'refused', why: refusal, signal, begins: holdDeadline() } as const;
-    const found = await step(this.decider.chooseAgain(oldestFirst, again));
+    const found = await step(this.decider.chooseAgain(this.requests.oldestFirst(waiting), again));
     memory.crowded = false;
     memory.roomIn = found === waiting.length ? surroundings : null;
   }

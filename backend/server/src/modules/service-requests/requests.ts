@@ -37,6 +37,7 @@ export class Requests implements OnModuleInit {
       schema: StoredRequest,
       version: 1,
       idOf: ({ id }) => id,
+      numbered: 'newest-first',
       order: (a, b) => b.created_ms - a.created_ms || a.place - b.place,
       bound: { most: MAX_REQUESTS, policy: 'drop-last', keeps: claims },
     });
@@ -56,6 +57,14 @@ export class Requests implements OnModuleInit {
     const all = this.requests.all();
     if (this.claiming.of !== all) this.claiming = { of: all, byPool: grouped(all.filter(claims), (it) => it.pool) };
     return this.claiming.byPool.get(pool) ?? [];
+  }
+
+  /** In the order in which they were asked for. */
+  oldestFirst(requests: readonly StoredRequest[]): StoredRequest[] {
+    const added = new Map(requests.map(({ id }) => [id, this.requests.addedBy(id)]));
+    return requests.toSorted(
+      (a, b) => added.get(a.id)! - added.get(b.id)! || a.created_ms - b.created_ms || a.place - b.place,
+    );
   }
 
   heldOf(pool: string): HoldingRequest[] {

@@ -13,16 +13,22 @@ const ANEW = { first: 30, most: 600 };
  */
 export class Searches {
   private notBeforeMs = 0;
+  /** When late requests were first seen to be late. */
+  private readonly seenMs = new Map<string, number>();
   private readonly known = new Map<string, { readonly times: number; readonly notBeforeMs: number }>();
 
   constructor(private readonly periodMs: number) {}
 
-  /** Those of the late requests, in their order, for which a way is sought now. */
+  /**
+   * Those of the late requests for which a way is sought now, those first that have been seen to be late for longest; of those
+   * that were seen at the same time, in their order.
+   */
   begin(late: readonly string[], nowMs: number): string[] {
+    const longestFirst = this.inOrder(late, nowMs);
     const [firstMs, mostMs] = [ANEW.first * this.periodMs, ANEW.most * this.periodMs];
     for (const [id, { notBeforeMs }] of this.known) if (nowMs >= notBeforeMs + mostMs) this.known.delete(id);
     if (nowMs < this.notBeforeMs) return [];
-    const due = late.filter((id) => nowMs >= this.dueMs(id)).slice(0, MOST);
+    const due = longestFirst.filter((id) => nowMs >= this.dueMs(id)).slice(0, MOST);
     for (const id of due) {
       const times = this.known.get(id)?.times ?? 0;
       this.known.set(id, { times: times + 1, notBeforeMs: nowMs + backoffMs(times, firstMs, mostMs) });
@@ -36,6 +42,13 @@ export class Searches {
     if (late.length === 0) return null;
     const first = late.reduce((least, id) => Math.min(least, this.dueMs(id)), Number.POSITIVE_INFINITY);
     return Math.max(0, first - nowMs, this.notBeforeMs - nowMs);
+  }
+
+  private inOrder(late: readonly string[], nowMs: number): string[] {
+    const those = new Set(late);
+    for (const id of this.seenMs.keys()) if (!those.has(id)) this.seenMs.delete(id);
+    for (const id of late) if (!this.seenMs.has(id)) this.seenMs.set(id, nowMs);
+    return late.toSorted((a, b) => this.seenMs.get(a)! - this.seenMs.get(b)!);
   }
 
   private dueMs(id: string): number {

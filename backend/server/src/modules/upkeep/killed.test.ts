@@ -1,5 +1,5 @@
 import type { Plan } from '@orrery/contract';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Collections } from '../../platform/durable-collection/collections.js';
 import { makeLog } from '../../platform/log.js';
 import type { Store } from '../../platform/redis.js';
@@ -88,4 +88,22 @@ it('an advice that is applied is applied and told once, or not at all, wherever 
     },
   });
   expect(kills).toBe(8);
+});
+
+it('what was dismissed is, for as long as was asked for, also where the wall clock is set back', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+  try {
+    const world = newWorld();
+    const { records } = await server(world, world.store.open());
+    await records.propose(PROPOSAL);
+    await records.dismiss(1, null);
+    expect(records.dismissedUntilMs).toBe(Date.now() + 3_600_000);
+    vi.setSystemTime(Date.now() - 86_400_000);
+    vi.advanceTimersByTime(3_599_000);
+    expect(records.dismissedUntilMs).not.toBeNull();
+    vi.advanceTimersByTime(1000);
+    expect(records.dismissedUntilMs).toBeNull();
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -63,6 +63,8 @@ const NOTHING: StoredAdvice = { id: ADVICE, proposal: null, applying: null, refu
 export class UpkeepRecords implements OnModuleInit {
   private readonly policies: DurableCollection<StoredPolicy>;
   private readonly advices: DurableCollection<StoredAdvice>;
+  /** Monotonic clock: the end of the dismissal. What was left of it is taken from the wall clock once. */
+  private dismissal: { readonly untilMs: number; readonly endMs: number } | null = null;
 
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
@@ -112,7 +114,10 @@ export class UpkeepRecords implements OnModuleInit {
   /** Null: what is better is advised. */
   get dismissedUntilMs(): number | null {
     const untilMs = this.advice.dismissed_until_ms;
-    return untilMs !== null && untilMs > Date.now() ? untilMs : null;
+    if (untilMs === null) return null;
+    if (this.dismissal?.untilMs !== untilMs)
+      this.dismissal = { untilMs, endMs: performance.now() + untilMs - Date.now() };
+    return performance.now() < this.dismissal.endMs ? untilMs : null;
   }
 
   /** Whether the plan of the advice is to be made anew. */

@@ -291,6 +291,58 @@ describe('a collection', () => {
     });
   });
 
+  it.each(['newest-first', 'oldest-first'] as const)(
+    'that is numbered is %s by when entries were added, whatever their times and the restarts between, and drops the last',
+    async (numbered) => {
+      const key = 'test:numbered';
+      const old = (id: string, n: number) => JSON.stringify({ version: 1, revision: 1, value: item(id, n) });
+      // An earlier server has stored two without a number.
+      await store.redis.hset(key, { y: old('y', 80), z: old('z', 90) });
+      const order = numbered === 'newest-first' ? newestFirst : (a: Item, b: Item) => a.n - b.n;
+      const definition: CollectionDefinition<Item> = {
+        ...{ ...base, key, order, numbered },
+        bound: { most: MOST, policy: 'drop-last', keeps: ({ pinned }) => pinned },
+      };
+      let fault = false;
+      const open = async () => {
+        const faulty = Object.create(store) as Store;
+        faulty.transact = async (fill: (transaction: Transaction) => void) => {
+          await store.transact(fill);
+          if (fault) throw unavailable('killed after');
+          return [];
+        };
+        const collections = new Collections(faulty, log);
+        const all = collections.open(definition);
+        await all.load();
+        const add = (...items: readonly Item[]) =>
+          collections.commit((batch) => items.forEach((each) => void batch.put(all, each)));
+        const ids = () => all.all().map(({ id }) => id);
+        return { all, add, ids, certain: () => collections.certain() };
+      };
+      const inOrder = (...oldestFirst: readonly string[]) =>
+        numbered === 'oldest-first' ? oldestFirst : oldestFirst.toReversed();
+      let now = await open();
+      expect(now.ids()).toEqual(inOrder('y', 'z'));
+      // The clock is set back.
+      await now.add(item('a', 10, true));
+      fault = true;
+      await expect(now.add(item('b', 5, true))).rejects.toMatchObject({ status: 503 });
+      fault = false;
+      await now.certain();
+      expect(now.ids()).toEqual(inOrder('y', 'z', 'a', 'b'));
+      // One that is written again stays where it is.
+      await now.add(item('a', 99, true));
+      now = await open();
+      expect(now.ids()).toEqual(inOrder('y', 'z', 'a', 'b'));
+      await now.add(item('d', 2), item('c', 1));
+      // In one transaction they are in the order of their times.
+      const left = numbered === 'newest-first' ? ['a', 'b', 'c', 'd'] : ['y', 'z', 'a', 'b'];
+      expect(now.ids()).toEqual(inOrder(...left));
+      expect((await open()).ids()).toEqual(inOrder(...left));
+      expect(['a', 'b'].map((id) => now.all.addedBy(id))).toEqual([1, 2]);
+    },
+  );
+
   it('is unavailable before it has been read, and is read once the store is back', async () => {
     await put(item('a', 1));
     const away = Object.create(store) as Store;

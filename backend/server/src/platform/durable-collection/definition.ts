@@ -14,6 +14,11 @@ export interface CollectionDefinition<T extends object> {
   readonly idOf: (value: T) => string;
   /** The order of `all()`; absent: by id. */
   readonly order?: (a: T, b: T) => number;
+  /**
+   * In the order in which they were added, by a number that is stored with each: a wall clock may be set back. Those of one
+   * transaction are in `order`, and so are those of earlier servers, which have no number and count as the oldest.
+   */
+  readonly numbered?: 'newest-first' | 'oldest-first';
   readonly bound: CollectionBound<T>;
 }
 

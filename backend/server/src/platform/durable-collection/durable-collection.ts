@@ -9,6 +9,8 @@ import { decodeEntry, type Entry, encodeEntry } from './entry.js';
 export class DurableCollection<T extends object> {
   private entries = new Map<string, Entry<T>>();
   private sorted: readonly T[] | null = null;
+  /** Number of the last transaction that added something, where entries are numbered. */
+  private added = 0;
   private loading: Promise<void> | null = null;
   private readonly listeners = new Set<(change: CollectionChange<T>) => void>();
   /** Entries in Redis that this server cannot read, when the collection was last read. */
@@ -30,7 +32,7 @@ export class DurableCollection<T extends object> {
   }
 
   all(): readonly T[] {
-    this.sorted ??= [...this.entries.values()].map(({ value }) => value).sort(orderOf(this.definition));
+    this.sorted ??= [...this.entries.values()].map(({ value }) => value).sort(orderOf(this.definition, this.entries));
     return this.sorted;
   }
 
@@ -52,6 +54,11 @@ export class DurableCollection<T extends object> {
     return this.entryOf(id).revision;
   }
 
+  /** In a collection that is numbered, the number of the transaction that added it; 0: an earlier server did. Throws 404. */
+  addedBy(id: string): number {
+    return this.entryOf(id).added ?? 0;
+  }
+
   /** Called after each change, including one that is found on re-reading the collection. */
   onChange(listener: (change: CollectionChange<T>) => void): () => void {
     this.listeners.add(listener);
@@ -60,14 +67,19 @@ export class DurableCollection<T extends object> {
 
   /** For `Collections` only. */
   draft(): CollectionDraft<T> {
-    return new CollectionDraft(this.definition, this.entries, () => this.all());
+    return new CollectionDraft(this.definition, this.entries, () => this.all(), this.added + 1);
   }
 
   /** For `Collections` alone: the draft is stored. Gives the way to tell the listeners. */
   take(draft: CollectionDraft<T>): () => void {
     const change = draft.change();
     this.entries = draft.entries();
-    if (this.sorted) this.sorted = afterChange(this.sorted, change, this.definition);
+    this.added = lastAdded(
+      change.put.map((value) => this.entries.get(this.definition.idOf(value))!),
+      this.added,
+    );
+    const compare = orderOf(this.definition, this.entries);
+    if (this.sorted) this.sorted = afterChange(this.sorted, change, compare, this.definition);
     return () => this.tell(change);
   }
 
@@ -91,6 +103,7 @@ export class DurableCollection<T extends object> {
       if (entry) this.entries.set(id, entry);
     }
     this.unreadable = Object.keys(stored).length - this.entries.size;
+    this.added = lastAdded(this.entries.values(), this.added);
     this.sorted = null;
     this.tell(differenceOf(before, this.entries));
   }
@@ -123,11 +136,12 @@ export class CollectionDraft<T extends object> {
   private readonly touched = new Set<string>();
   private readonly texts = new Map<string, string>();
 
-  /** `sorted`: the values before, in order. */
+  /** `sorted`: the values before, in order; `number`: of this transaction. */
   constructor(
     private readonly definition: CollectionDefinition<T>,
     private readonly before: ReadonlyMap<string, Entry<T>>,
     private readonly sorted: () => readonly T[],
+    private readonly number: number,
   ) {
     this.after = new Map(before);
   }
@@ -139,8 +153,10 @@ export class CollectionDraft<T extends object> {
     const { bound, noun } = this.definition;
     if (!known && bound.policy === 'refuse' && this.after.size >= bound.most)
       throw conflict(`The limit of ${bound.most} entries of the kind "${noun}" is reached; delete some first.`);
-    const revision = (this.before.get(id)?.revision ?? 0) + 1;
-    this.after.set(id, { value, revision });
+    const before = this.before.get(id);
+    const added = before ? before.added : this.number;
+    const revision = (before?.revision ?? 0) + 1;
+    this.after.set(id, { value, revision, added: this.definition.numbered && added });
     this.touched.add(id);
   }
 
@@ -158,7 +174,8 @@ export class CollectionDraft<T extends object> {
     if (bound.policy !== 'drop-last') return;
     let excess = this.after.size - bound.most;
     if (excess <= 0) return;
-    for (const value of afterChange(this.sorted(), this.change(), this.definition).reverse()) {
+    const compare = orderOf(this.definition, this.after);
+    for (const value of afterChange(this.sorted(), this.change(), compare, this.definition).reverse()) {
       if (bound.keeps?.(value)) continue;
       this.remove(idOf(value), null);
       if (--excess === 0) return;
@@ -208,24 +225,39 @@ export class CollectionDraft<T extends object> {
   }
 }
 
-function orderOf<T extends object>({ order, idOf }: CollectionDefinition<T>): (a: T, b: T) => number {
+type Compare<T> = (a: T, b: T) => number;
+
+function orderOf<T extends object>(
+  { order, idOf, numbered }: CollectionDefinition<T>,
+  entries: ReadonlyMap<string, Entry<T>>,
+): Compare<T> {
   const byId = (a: T, b: T) => (idOf(a) < idOf(b) ? -1 : 1);
-  return order ? (a, b) => order(a, b) || byId(a, b) : byId;
+  const ordered: Compare<T> = order ? (a, b) => order(a, b) || byId(a, b) : byId;
+  if (!numbered) return ordered;
+  const addedBy = (value: T) => entries.get(idOf(value))?.added ?? 0;
+  const sign = numbered === 'newest-first' ? -1 : 1;
+  return (a, b) => sign * (addedBy(a) - addedBy(b)) || ordered(a, b);
+}
+
+function lastAdded(entries: Iterable<Entry<object>>, before: number): number {
+  let last = before;
+  for (const { added = 0 } of entries) last = Math.max(last, added);
+  return last;
 }
 
 /** The values in order once they are changed: without a look at more than each of them once. */
 function afterChange<T extends object>(
   sorted: readonly T[],
   { put, removed }: CollectionChange<T>,
-  definition: CollectionDefinition<T>,
+  compare: Compare<T>,
+  { idOf }: CollectionDefinition<T>,
 ): T[] {
-  const compare = orderOf(definition);
-  const changed = new Set([...put, ...removed].map(definition.idOf));
+  const changed = new Set([...put, ...removed].map(idOf));
   const added = put.toSorted(compare);
   const values: T[] = [];
   let next = 0;
   for (const value of sorted) {
-    if (changed.has(definition.idOf(value))) continue;
+    if (changed.has(idOf(value))) continue;
     while (next < added.length && compare(added[next]!, value) < 0) values.push(added[next++]!);
     values.push(value);
   }

@@ -35,6 +35,7 @@ export class Records implements OnModuleInit {
       version: 1,
       migrate: (run) => ({ run, course: null }),
       idOf: ({ run }) => run.id,
+      numbered: 'newest-first',
       order: (a, b) => b.run.started_ms - a.run.started_ms,
       bound: { most: KEEP, policy: 'drop-last', keeps: ({ run }) => run.state === 'running' },
     });

@@ -1,4 +1,5 @@
 import type { EventDraft, Operation, Plan } from '@orrery/contract';
+import { seededRandom } from '@orrery/planner';
 import { conflict } from '../platform/problem.js';
 import type { Store, Transaction } from '../platform/redis.js';
 import type { Deployer, PlanChange } from '../ports/deployer.js';
@@ -66,8 +67,17 @@ export class MemoryStore {
   }
 }
 
-/** How an operation ends, or that it is refused; one that is set aside is planned again when the others are over. */
-export type End = 'done' | 'failed' | 'set aside' | 'refused';
+/**
+ * How an operation ends, or that it is refused; one that is set aside is planned again when the others are over, and one that is
+ * stuck cannot go on until it is taken back.
+ */
+export type End = 'done' | 'failed' | 'set aside' | 'refused' | 'stuck';
+
+/** Of the first operations of a story, drawn. */
+export function drawnEnds(seed: number, among: readonly End[], most: number): End[] {
+  const random = seededRandom(seed);
+  return Array.from({ length: most }, () => among[Math.floor(random() * among.length)]!);
+}
 
 /** A story in which not every operation comes about. */
 export interface Fortune {
@@ -146,6 +156,7 @@ export class MemoryOperations {
     for (const { id, set_aside } of [...this.all.values()].filter((operation) => !isOver(operation))) {
       const end = set_aside ? 'done' : this.ends.get(id);
       if (end === 'set aside') this.without(id, { set_aside: { waiting_for: [], since_ms: 0 } as never });
+      else if (end === 'stuck') this.put(id, { state: 'FAILED_TEMP' });
       else if (end === 'failed' || !this.isPlanned(id)) this.without(id, { state: 'FAILED' });
       else {
         this.put(id, { state: 'COMPLETED', set_aside: null });

@@ -1,9 +1,8 @@
-import { seededRandom } from '@orrery/planner';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ProblemError } from '../../platform/problem.js';
 import type { Store } from '../../platform/redis.js';
 import { type HealingStory, HealingWorld, healingServer, placesOf } from '../../testing/healing-bench.js';
-import { type End, killedAtEachWrite } from '../../testing/killed-story.js';
+import { drawnEnds, type End, killedAtEachWrite } from '../../testing/killed-story.js';
 
 const storyOf = (from: number, to: number, comesFromS = 0): HealingStory => ({
   places: { high: 'server-1', low: 'server-2' },
@@ -72,8 +71,7 @@ describe('while operations fail, are set aside or refused', () => {
     async (givesUp) => {
       let givenUp = 0;
       for (let seed = 1; seed <= 30; seed++) {
-        const random = seededRandom(seed);
-        const ends = Array.from({ length: 5 }, () => ENDS[Math.floor(random() * ENDS.length)]!);
+        const ends = drawnEnds(seed, ENDS, 5);
         const world = new HealingWorld({ ...STORY, closed: ['low'], ends });
         const where = `seed ${seed}: ${ends.join()}`;
         await live(world, world.store.open(), givesUp ? 30 : Number.POSITIVE_INFINITY, where);
@@ -87,6 +85,27 @@ describe('while operations fail, are set aside or refused', () => {
       expect(givenUp > 10).toBe(givesUp);
     },
   );
+
+  it('nothing is left out of service, shut out or unaccounted for, wherever the server is killed', async () => {
+    for (const seed of [2, 3, 5]) {
+      const ends = drawnEnds(seed, ENDS, 5);
+      const goOn = (world: HealingWorld, its: Store) => live(world, its, Number.POSITIVE_INFINITY, ends.join());
+      const kills = await killedAtEachWrite<HealingWorld>({
+        world: () => new HealingWorld({ ...STORY, closed: ['low'], ends }),
+        play: goOn,
+        goOn,
+        check: async (world, at) => {
+          const where = `${ends.join()}, ${at}`;
+          const { records } = await healingServer(world, world.store.open());
+          expect(placesOf(world.inForce), where).toEqual({ high: 'server-1', low: 'server-2' });
+          expect([records.out(), records.notKept(), world.inForce.guarded], where).toEqual([[], [], []]);
+          expect([records.accountedPlan, world.coming], where).toEqual([world.inForce.id, world.inForce]);
+          expect(world.operations.deployer(world.store.open()).underWay(), where).toEqual([]);
+        },
+      });
+      expect(kills).toBeGreaterThan(20);
+    }
+  });
 
   it('a chain that was given up stays listed until its packets pass, wherever the server is killed', async () => {
     for (const ends of [

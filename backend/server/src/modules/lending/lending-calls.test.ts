@@ -1,4 +1,5 @@
 import type { LendingGroupRequest } from '@orrery/contract';
+import { seededRandom } from '@orrery/planner';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { killAt } from '../../testing/kill-point.js';
@@ -164,30 +165,55 @@ it('an element manager that never answers delays its own accelerator only', asyn
   });
 });
 
+/** The group goes: nobody has anything of it, and nothing is stored. */
+async function expectNothingLeft(id: string, where: string): Promise<void> {
+  await bench.groups.remove(id, null, 'tests');
+  await bench.pass(2);
+  const left = { users: agents.accelerated, leases: bench.leases.all(), ledgers: bench.ledgers.groupIds() };
+  expect({ ...left, turns: bench.turns(id) }, where).toEqual({ users: [], leases: [], ledgers: [], turns: [] });
+}
+
+const OUTCOMES: readonly Outcome[] = ['done', 'done-unanswered', 'late', 'lost', 'refused'];
+
 describe('a kill of the server', () => {
-  it.each(['before', 'after'] as const)('%s any write leaves one holder at most, and turns go on', async (when) => {
-    for (let write = 1; write <= 9; write++) {
-      await bench.stop();
-      await lab.redis.flushall();
-      for (const vnf of [one, two]) vnf.accelerated = false;
-      const its = lab.own();
-      bench = await lab.start(agents, its);
-      const isDead = killAt(its, { write, when });
-      const id = await bench.addGroup({ slice_s: 2 }).catch(() => null);
-      await bench.pass(6);
-      if (!isDead()) break;
-      await bench.stop();
-      bench = await lab.start(agents);
-      const groupId = id ?? bench.groups.all()[0]?.id;
-      if (groupId === undefined) continue;
-      await bench.pass(6);
-      expect(agents.accelerated, `${when} write ${write}`).toHaveLength(1);
-      const open = bench.turns(groupId).filter(({ to_ms }) => to_ms === null);
-      expect(open.map(({ instance_id }) => instance_id)).toEqual(agents.accelerated);
-      expect(bench.holders()).toEqual(['accelerator/server-1/instructions']);
-      expect(new Set(bench.turns(groupId).map(({ instance_id }) => instance_id))).toEqual(new Set([ONE, TWO]));
-    }
-  });
+  it.each([
+    ['before', 'all are done'],
+    ['after', 'all are done'],
+    ['before', 'any may end in any way'],
+    ['after', 'any may end in any way'],
+  ] as const)(
+    '%s any write leaves one holder at most, turns go on, and nothing is left in the end, where of the calls %s',
+    async (when, how) => {
+      for (let write = 1; write <= 9; write++) {
+        await bench.stop();
+        await lab.redis.flushall();
+        agents.catchUp();
+        const random = seededRandom(write);
+        const draw = () => OUTCOMES[Math.floor(random() * OUTCOMES.length)]!;
+        const drawn = how === 'all are done' ? [] : [draw(), draw(), draw()];
+        agents.outcomes.splice(0, agents.outcomes.length, ...drawn);
+        for (const vnf of [one, two]) vnf.accelerated = false;
+        const its = lab.own();
+        bench = await lab.start(agents, its);
+        const isDead = killAt(its, { write, when });
+        const id = await bench.addGroup({ slice_s: 2 }).catch(() => null);
+        await bench.pass(6);
+        if (!isDead()) break;
+        await bench.stop();
+        bench = await lab.start(agents);
+        const groupId = id ?? bench.groups.all()[0]?.id;
+        if (groupId === undefined) continue;
+        await bench.pass(how === 'all are done' ? 6 : 15);
+        const where = `${when} write ${write}`;
+        expect(agents.accelerated, where).toHaveLength(1);
+        const open = bench.turns(groupId).filter(({ to_ms }) => to_ms === null);
+        expect(open.map(({ instance_id }) => instance_id)).toEqual(agents.accelerated);
+        expect(bench.holders()).toEqual(['accelerator/server-1/instructions']);
+        expect(new Set(bench.turns(groupId).map(({ instance_id }) => instance_id))).toEqual(new Set([ONE, TWO]));
+        await expectNothingLeft(groupId, where);
+      }
+    },
+  );
 
   it('a grant that was not confirmed waits for the element manager, also while its agent is away', async () => {
     const its = lab.own();
@@ -279,6 +305,7 @@ describe('whatever becomes of calls, agents and the server', () => {
         const open = bench.turns(id).filter(({ to_ms }) => to_ms === null);
         expect(open.map(({ instance_id }) => instance_id)).toEqual(agents.accelerated);
         seen.turns += bench.turns(id).length;
+        await expectNothingLeft(id, 'in the end');
       }),
       { numRuns: 6, seed: 64 },
     );

@@ -339,6 +339,10 @@ describe('whatever becomes of moves, boards, chains and the server', () => {
         const there = [near, far].filter((vnf) => vnf.slot !== null);
         expect(open.map(({ instance_id }) => instance_id)).toEqual(there.map((vnf) => vnf.id));
         turns += bench.turns(id).length;
+        await bench.groups.remove(id, null, 'tests');
+        await bench.pass(2);
+        const users = [near, far].filter((vnf) => vnf.slot !== null);
+        expect([users, bench.leases.all(), bench.ledgers.groupIds(), bench.turns(id)]).toEqual([[], [], [], []]);
       }),
       { numRuns: 4, seed: 65 },
     );

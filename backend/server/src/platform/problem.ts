@@ -55,6 +55,21 @@ export function problemBody(error: ProblemError, instance: string | undefined, r
   };
 }
 
+/** Whether a request was refused; of any other error it is not known what became of it. */
+export function isRefusal(error: unknown): error is ProblemError {
+  return error instanceof ProblemError && error.status < 500;
+}
+
+/**
+ * What becomes of a change that was refused if it is asked for again. `passing`: something else was in the way, such as a full
+ * queue, another plan that came first, an agent that is away. `late`: there was no time to plan, which there may be then. `final`: it
+ * would be refused again, as where no plan has room.
+ */
+export function prospectOf({ status, errors }: ProblemError): 'passing' | 'late' | 'final' {
+  if (status === 409 || status === 412) return 'passing';
+  return errors.some(({ code }) => code === 'out-of-time') ? 'late' : 'final';
+}
+
 export const notFound = (what: string, id: string) => new ProblemError(404, `There is no ${what} "${id}".`);
 export const conflict = (detail: string, errors: readonly FieldError[] = []) => new ProblemError(409, detail, errors);
 export const unavailable = (detail: string) => new ProblemError(503, detail, [], { 'retry-after': '1' });

@@ -11,7 +11,7 @@ import {
 } from '@orrery/contract';
 import { rangeMoves } from '@orrery/planner';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
-import { ProblemError } from '../../platform/problem.js';
+import { isRefusal, prospectOf } from '../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -257,15 +257,13 @@ function failed(scaling: Scaling, why: string): Scaling {
   return ended({ ...scaling, error: why }, 'failed');
 }
 
-/** Whether what refused it may be over in a moment: a full queue, another plan that came first, an agent that is away, no time to plan. */
+/** Whether what refused it may be over in a moment. */
 function isPassing(error: unknown): boolean {
-  if (!(error instanceof ProblemError) || error instanceof ScalingRefusal) return false;
-  const { status, errors } = error;
-  return status === 409 || status === 412 || errors.some(({ code }) => code === 'out-of-time');
+  return isRefusal(error) && !(error instanceof ScalingRefusal) && prospectOf(error) !== 'final';
 }
 
 /** The detail of a refusal; rethrows any other error, which is worth a retry. */
 function asFailure(error: unknown): { readonly failed: string } {
-  if (error instanceof ProblemError && error.status < 500) return { failed: error.message };
+  if (isRefusal(error)) return { failed: error.message };
   throw error;
 }

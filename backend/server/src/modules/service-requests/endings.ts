@@ -1,5 +1,5 @@
 import type { Operation } from '@orrery/contract';
-import { ProblemError } from '../../platform/problem.js';
+import { isRefusal, prospectOf } from '../../platform/problem.js';
 
 /** How an attempt to enforce requests ended. */
 export type Ending = { readonly is: 'done' } | Failure;
@@ -30,17 +30,12 @@ export function endingOf({ state, error, cancelled_by }: Operation, failures: nu
   return { is: cancelled_by !== null || failures + 1 >= MOST_FAILURES ? 'final' : 'passing', why };
 }
 
-/**
- * Of an operation that was not accepted. That no plan has room or the chain is wrong (422) does not pass; a full queue,
- * another plan that came first, an agent that is away (409, 412) do, and too little time to plan may. Throws what is no
- * refusal.
- */
+/** Of an operation that was not accepted. Throws what is no refusal. */
 export function refusalOf(error: unknown): Refusal {
-  if (!(error instanceof ProblemError) || error.status >= 500) throw error;
-  const { status, message: why, errors } = error;
-  if (status === 409 || status === 412) return { is: 'passing', why };
-  if (errors.some(({ code }) => code === 'out-of-time')) return { is: 'late', why };
-  return { is: errors.some(({ code }) => CROWDED.includes(code)) ? 'crowded' : 'final', why };
+  if (!isRefusal(error)) throw error;
+  const { message: why, errors } = error;
+  const is = prospectOf(error);
+  return { is: is === 'final' && errors.some(({ code }) => CROWDED.includes(code)) ? 'crowded' : is, why };
 }
 
 /** Of a plan that took too long. `times`: of the pool in a row, in the same surroundings, before this one. */

@@ -227,7 +227,7 @@ it('finds what failed under a chain that healing moved away, after the wall cloc
   await until('the objective is counted', () => ledgers.find(chainId, 'fast') !== undefined);
   for (let n = 1; n <= 3; n++) second('met', startMs + 1000 * n);
   for (let n = 4; n <= 20; n++) second('met', backMs + 1000 * n);
-  const away = { subject: 'server-1', message: 'server-1 is away', data: { origin: 'twin' } } as const;
+  const away = { subject: 'server-1', message: 'server-1 is away', data: { origin: 'twin' as const, chains: [] } };
   add(backMs + 20_200, { type: 'node.disconnected', ...away });
   const data = { chain_id: chainId, plan_id: 'pn-1', chains: [chainId] };
   const moved = { subject: 'op-1', message: 'Deployment of Web', actor: 'healing', data };

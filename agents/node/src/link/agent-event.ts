@@ -3,8 +3,8 @@ import type { AgentEventType, AgentMessage, EventData } from '@orrery/contract';
 /** Something that happened on this node. */
 export type AgentEvent = Omit<Extract<AgentMessage, { type: 'event' }>, 'type'>;
 
-/** The server adds the node. */
-export type AgentEventData<T extends AgentEventType> = Omit<EventData<T>, 'node'>;
+/** The server adds the node, and the chains of what runs there. */
+export type AgentEventData<T extends AgentEventType> = Omit<EventData<T>, 'node' | 'chains'>;
 
 export function agentEvent<T extends AgentEventType>(
   event: T,

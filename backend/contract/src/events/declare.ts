@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from '../common.js';
+import { Id, Name } from '../common.js';
 
 export const Severity = z.enum(['info', 'warning', 'error']);
 export type Severity = z.infer<typeof Severity>;
@@ -56,6 +56,9 @@ interface Declared<Data extends z.ZodObject> {
 
 const NOTHING = z.object({});
 
+/** Charts of these chains mark the event, wherever they run by then. */
+export const CHAINS_THERE = z.array(Id).default([]).describe('of what runs, or ran, there');
+
 /** An event that the server writes. */
 export function event<Data extends z.ZodObject>({
   severity = 'info',
@@ -64,7 +67,7 @@ export function event<Data extends z.ZodObject>({
   return { severity, ...rest };
 }
 
-/** An event that an agent reports; the server adds the node. */
+/** An event that an agent reports; the server adds the node, and `chains` where they are declared. */
 export function agentEvent<Shape extends z.ZodRawShape>(declared: {
   readonly title: string;
   readonly about: EventSubject;
@@ -78,4 +81,9 @@ export function agentEvent<Shape extends z.ZodRawShape>(declared: {
 /** An event that the twin reports: it has a message and no data. */
 export function twinEvent(title: string, about: EventSubject, severity: Severity = 'info') {
   return event({ title, about, severity, data: NOTHING });
+}
+
+/** An event that the twin reports of what runs chains, which the server adds. */
+export function twinEventOfChains(title: string, about: EventSubject, severity: Severity) {
+  return event({ title, about, severity, data: z.object({ chains: CHAINS_THERE }) });
 }

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { Id } from '../common.js';
 import { HealingPolicyRequest } from '../healing.js';
 import { NotKept } from '../plan.js';
-import { event } from './declare.js';
+import { CHAINS_THERE, event } from './declare.js';
 
 const kind = z.enum(['server', 'board']);
-const chains = z.array(Id).default([]).describe('of what runs, or ran, there');
+const chains = CHAINS_THERE;
 const { slo_id, priority, constraint } = NotKept.shape;
 
 export const HEALING_EVENTS = {

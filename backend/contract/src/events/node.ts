@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Generation, Id, Origin, TimestampMs } from '../common.js';
-import { agentEvent, event } from './declare.js';
+import { agentEvent, CHAINS_THERE, event } from './declare.js';
 
 /** What the server observes about agents. */
 export const NODE_EVENTS = {
@@ -9,7 +9,7 @@ export const NODE_EVENTS = {
     title: 'Agent disconnected',
     about: 'node',
     severity: 'warning',
-    data: z.object({ origin: Origin }),
+    data: z.object({ origin: Origin, chains: CHAINS_THERE }),
   }),
   'node.protocol-error': event({
     title: 'Invalid message from an agent',
@@ -96,7 +96,7 @@ export const AGENT_EVENTS = {
     title: 'Engine not responding',
     about: 'node',
     severity: 'error',
-    data: process,
+    data: { ...process, chains: CHAINS_THERE },
   }),
   'engine.answers': agentEvent({
     title: 'Engine responding again',
@@ -107,7 +107,7 @@ export const AGENT_EVENTS = {
     title: 'Engine ended',
     about: 'node',
     severity: 'error',
-    data: { ...process, how: z.string() },
+    data: { ...process, how: z.string(), chains: CHAINS_THERE },
   }),
 
   'port.up': agentEvent({ title: 'Port up', about: 'node', data: { port: z.string() } }),

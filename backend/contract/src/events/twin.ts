@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id, Name } from '../common.js';
 import { Fault } from '../twin-api.js';
-import { event, twinEvent } from './declare.js';
+import { event, twinEvent, twinEventOfChains } from './declare.js';
 
 const ofFault = z.object({ fault_id: Id });
 
@@ -40,9 +40,9 @@ export const TWIN_EVENTS = {
   'watch.overflow': twinEvent('Events of the twin lost', 'twin', 'warning'),
 
   'agent.started': twinEvent('Agent started', 'node'),
-  'agent.exited': twinEvent('Agent exited', 'node', 'warning'),
-  'agent.killed': twinEvent('Agent killed', 'node', 'warning'),
-  'engine.killed': twinEvent('Engine killed', 'node', 'warning'),
+  'agent.exited': twinEventOfChains('Agent exited', 'node', 'warning'),
+  'agent.killed': twinEventOfChains('Agent killed', 'node', 'warning'),
+  'engine.killed': twinEventOfChains('Engine killed', 'node', 'warning'),
 
   'board.started': twinEvent('Board started', 'board'),
   'board.exited': twinEvent('Board exited', 'board', 'warning'),

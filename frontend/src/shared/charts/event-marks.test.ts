@@ -124,6 +124,8 @@ describe('marks of events on charts', () => {
       expect(about('healing.lost', 'server-3', { instances: ['web.ids.0'], chains: ['ch-1'] })).toBe(true);
       expect(about('healing.moved', 'server-3', { operation_id: 'op-1', chains: ['ch-1'] })).toBe(true);
       expect(about('healing.moved', 'server-3', { operation_id: 'op-1', chains: ['ch-2'] })).toBe(false);
+      expect(about('engine.ended', 'server-3', { node: 'server-3', chains: ['ch-1'] })).toBe(true);
+      expect(about('agent.killed', 'server-3', { chains: ['ch-2'] })).toBe(false);
       expect(about('nf.accelerated', 'web.ids.0', {})).toBe(true);
       expect(about('nf.accelerated', 'web.ids.0-3', {})).toBe(true);
       expect(about('nf.accelerated', 'web.ids.1-2', {})).toBe(false);

@@ -11,18 +11,20 @@ const MAX_EVENT_CHARACTERS = 8192;
 const INVISIBLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * What is recorded of an event that an agent reports. One that the contract does not define, that is too large or that is not
- * about a part of the node is recorded as `node.event` of the node, with nothing of its content but its name.
+ * What is recorded of an event that an agent reports, with the node and, where they are declared, the chains of what is to run
+ * there. One that the contract does not define, that is too large or that is not about a part of the node is recorded as
+ * `node.event` of the node, with nothing of its content but its name.
  */
 export function draftOfAgent(
   node: string,
   report: AgentEvent,
   property: Property,
+  chains: readonly string[],
 ): { readonly draft: EventDraft; readonly known: boolean } {
   const { event, subject, message, t_ms, data } = report;
   const actor = `agent ${node}`;
   const told = { subject, message: message.replace(INVISIBLE, ' '), t_ms, actor };
-  const draft = toEventDraft(AgentEventType.options, { ...told, type: event, data: { ...data, node } });
+  const draft = toEventDraft(AgentEventType.options, { ...told, type: event, data: { ...data, node, chains } });
   if (draft && property.covers(draft) && JSON.stringify(draft).length <= MAX_EVENT_CHARACTERS)
     return { draft, known: true };
   const name = event.replace(INVISIBLE, ' ');

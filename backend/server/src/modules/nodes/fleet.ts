@@ -44,6 +44,7 @@ import { AgentConnection, type AgentReport, type DesiredMessage } from './agent-
 import { draftOfAgent, EventGate } from './agent-events.js';
 import { AgentPace, REPLY_BYTES } from './agent-limits.js';
 import { type AgentDescription, AgentRegistry, describedBy } from './agent-registry.js';
+import { DesiredChains } from './desired-chains.js';
 import { ExpectedFailures } from './expected-failures.js';
 import { Property } from './property.js';
 
@@ -89,6 +90,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(TELEMETRY_SINK) private readonly telemetry: TelemetrySink,
+    @Inject(DesiredChains) private readonly chains: DesiredChains,
   ) {
     this.refusals = new BoundedAudit(events);
     this.expected = new ExpectedFailures(TIMEOUTS_OF_A_DRIVER * config.timing.stepTimeoutMs);
@@ -227,6 +229,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
   }
 
   setDesired(node: string, spec: NodeSpec): void {
+    this.chains.told(node, spec);
     this.desire(node, { type: 'desired', spec });
   }
 
@@ -407,7 +410,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
       this.metrics.samplesForeign.inc(foreign);
       this.telemetry.takeNode(node, this.originOf(node), own);
     } else {
-      const { draft, known } = draftOfAgent(node, report, state.property);
+      const { draft, known } = draftOfAgent(node, report, state.property, this.chains.of(node));
       if (!known) this.metrics.eventsUnknown.inc({ source: 'agent' });
       if (this.expected.holds(draft)) return;
       for (const each of state.gate.pass(draft)) this.events.append(each);
@@ -459,7 +462,8 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
     if (!state.connected) return;
     state.connected = false;
     this.metrics.agents.dec();
-    this.events.append({ type: 'node.disconnected', subject: node, message, data: { origin: this.originOf(node) } });
+    const data = { origin: this.originOf(node), chains: this.chains.of(node) };
+    this.events.append({ type: 'node.disconnected', subject: node, message, data });
     this.changed(node);
   }
 

@@ -4,10 +4,12 @@ import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { invalid, notFound } from '../../platform/problem.js';
 import { Caller, Input, Route } from '../../platform/route.js';
+import { CHAINS_ON_NODES } from '../../ports/chains-on-nodes.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import { NODE_SHELLS } from '../../ports/node-shells.js';
 import { SWITCH_FLEET } from '../../ports/switch-fleet.js';
 import { AgentRegistry } from './agent-registry.js';
+import { DesiredChains } from './desired-chains.js';
 import { Fleet } from './fleet.js';
 
 @Controller()
@@ -50,11 +52,13 @@ class NodesController {
   controllers: [NodesController],
   providers: [
     AgentRegistry,
+    DesiredChains,
+    { provide: CHAINS_ON_NODES, useExisting: DesiredChains },
     Fleet,
     { provide: FLEET, useExisting: Fleet },
     { provide: NODE_SHELLS, useExisting: Fleet },
     { provide: SWITCH_FLEET, useExisting: Fleet },
   ],
-  exports: [FLEET, NODE_SHELLS, SWITCH_FLEET],
+  exports: [CHAINS_ON_NODES, FLEET, NODE_SHELLS, SWITCH_FLEET],
 })
 export class NodesModule {}

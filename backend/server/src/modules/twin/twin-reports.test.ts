@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
-import { TwinState, type TwinWatchLine } from '@orrery/contract';
+import { type EventDraft, TwinState, type TwinWatchLine } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { EventLog } from '../../ports/event-log.js';
 import type { TelemetrySink } from '../../ports/telemetry.js';
 import { TwinHung, TwinReports } from './twin-reports.js';
 import { TwindClient } from './twind-client.js';
@@ -14,9 +15,16 @@ const LINKS: TwinWatchLine = { type: 'links', links: UP.links };
 beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => vi.useRealTimers());
 
+let told: EventDraft[];
+beforeEach(() => {
+  told = [];
+});
+
 function reportsOf(client: TwindClient): TwinReports {
   const telemetry = { takeLinks: () => undefined } as unknown as TelemetrySink;
-  return new TwinReports(undefined as never, undefined as never, undefined as never, telemetry, client);
+  const events = { append: (draft: EventDraft) => void told.push(draft) } as unknown as EventLog;
+  const chains = { of: (node: string) => (node === 'server-1' ? ['ch-1'] : []) };
+  return new TwinReports(undefined as never, undefined as never, events, telemetry, client, chains);
 }
 
 /** What follows these lines of twind; it says no more, and the stream stays open. */
@@ -54,6 +62,16 @@ it.each(['building', 'tearing-down', 'failed'] as const)(
     expect(reports.hang).toBe('twind has not reported for 2 s');
   },
 );
+
+it('names the chains that a server was to run when its agent or engine ended', async () => {
+  const line = (event: string, subject: string) => ({ type: 'event', event, subject, message: 'm', t_ms: 1 }) as const;
+  await following(line('agent.killed', 'server-1'), line('engine.killed', 'server-2'), line('link.down', 'server-1'));
+  expect(told.map(({ type, data }) => [type, data])).toEqual([
+    ['agent.killed', { chains: ['ch-1'] }],
+    ['engine.killed', { chains: [] }],
+    ['link.down', {}],
+  ]);
+});
 
 it('expects the first report as soon as it listens, and none after that', async () => {
   const reports = await following();

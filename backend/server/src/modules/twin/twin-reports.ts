@@ -9,6 +9,7 @@ import {
 } from '@orrery/contract';
 import { LOG, type Log } from '../../platform/log.js';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
+import { CHAINS_ON_NODES, type ChainsOnNodes } from '../../ports/chains-on-nodes.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { TELEMETRY_SINK, type TelemetrySink } from '../../ports/telemetry.js';
 import { TwindClient } from './twind-client.js';
@@ -43,6 +44,7 @@ export class TwinReports {
     @Inject(EVENT_LOG) private readonly events: EventLog,
     @Inject(TELEMETRY_SINK) private readonly telemetry: TelemetrySink,
     @Inject(TwindClient) private readonly client: TwindClient,
+    @Inject(CHAINS_ON_NODES) private readonly chains: ChainsOnNodes,
   ) {}
 
   onState(listener: () => void): void {
@@ -123,7 +125,8 @@ export class TwinReports {
 
   private draftOf({ event, subject, message, t_ms }: TwinEvent): EventDraft {
     const told = { subject, message, t_ms, actor: 'twin' };
-    const known = toEventDraft(TwinEventType.options, { ...told, type: event, data: {} });
+    const data = { chains: this.chains.of(subject) };
+    const known = toEventDraft(TwinEventType.options, { ...told, type: event, data });
     if (known) return known;
     this.metrics.eventsUnknown.inc({ source: 'twin' });
     return { ...told, type: 'twin.event', data: { event } };

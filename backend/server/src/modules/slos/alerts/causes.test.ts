@@ -122,7 +122,7 @@ describe('what a chain ran on', () => {
     type: 'node.disconnected',
     subject: 'server-1',
     message: 'server-1 is away',
-    data: { origin: 'twin' },
+    data: { origin: 'twin', chains: [] },
   };
 
   it('is what it ran on before a loop moved it away from what had failed', () => {

@@ -1,12 +1,13 @@
-import { ChainDefinition, FLOW_SPACE, keptFlowKey, type SplitReading, type SwitchAbilities } from '@orrery/contract';
-import { ASSUMED_ABILITIES } from '@orrery/planner';
+import { readFileSync } from 'node:fs';
+import { ChainDefinition, FLOW_SPACE, keptFlowKey, type SplitReading, SwitchAbilities } from '@orrery/contract';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { FakeSwitch } from './testing/fake-switch.js';
 import { RACK } from './testing/fixtures.js';
 import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
-const FIVE_TUPLE = ['ip.src', 'ip.dst', 'ip.proto', 'port.src', 'port.dst'] as const;
+const EXAMPLE = new URL('../../contract/examples/valid/SwitchAbilities.takes-splits.json', import.meta.url);
+const P4 = SwitchAbilities.parse(JSON.parse(readFileSync(EXAMPLE, 'utf8')));
 const CHAIN = ChainDefinition.parse({
   name: 'web',
   title: 'Web',
@@ -28,17 +29,6 @@ const CHAIN = ChainDefinition.parse({
   slos: [],
 });
 const SLOW = { ...RACK, servers: RACK.servers.map((server) => ({ ...server, ghz: 0.01 })) };
-const P4: SwitchAbilities = {
-  ...ASSUMED_ABILITIES,
-  hashes: [[...FIVE_TUPLE], ['ip.src', 'ip.dst'], ['ip.src']],
-  match: {
-    ...ASSUMED_ABILITIES.match,
-    flow_id: { kind: 'range', negation: false },
-    split: { kind: 'exact', negation: false },
-  },
-  keep_flows: true,
-  takes_splits: true,
-};
 const STAGED = { held: [{ lo: 0, hi: FLOW_SPACE }], exceptions: [], idle_timeout_s: 2 };
 
 let server: TestServer;

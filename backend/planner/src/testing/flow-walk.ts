@@ -4,27 +4,17 @@ import {
   type OutputSpec,
   type Plan,
   type SplitFlow,
-  type SwitchAbilities,
+  SwitchAbilities,
 } from '@orrery/contract';
 import fc from 'fast-check';
-import { ASSUMED_ABILITIES } from '../lower/switch/abilities.js';
+import p4 from '../../../contract/examples/valid/SwitchAbilities.takes-splits.json' with { type: 'json' };
 import { fabricIn, nodesIn } from '../transition/phases.js';
 
 /** By which switches know the flows that they are told. */
 const FIELDS = ['ip.src', 'ip.dst', 'ip.proto'] as const;
 
 /** A switch that hashes as engines do and takes over their splits. */
-export const P4: SwitchAbilities = {
-  ...ASSUMED_ABILITIES,
-  hashes: [[...FIELDS, 'port.src', 'port.dst']],
-  match: {
-    ...ASSUMED_ABILITIES.match,
-    flow_id: { kind: 'range', negation: false },
-    split: { kind: 'exact', negation: false },
-  },
-  keep_flows: true,
-  takes_splits: true,
-};
+export const P4 = SwitchAbilities.parse(p4);
 
 /** What engines and switches have. */
 export type Running = Pick<Plan, 'fabric' | 'nodes'>;

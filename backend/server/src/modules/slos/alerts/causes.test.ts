@@ -75,7 +75,7 @@ describe('the cause of a violation', () => {
       type: 'engine.ended',
       subject: 'server-1',
       message: 'Engine (pid 7 in the twin) ended: killed; its flow state is lost',
-      data: { node: 'server-1', pid: 7, how: 'killed' },
+      data: { node: 'server-1', pid: 7, how: 'killed', chains: [] },
     };
     const what = 'server-1: Engine (pid 7 in the twin) ended: killed; its flow state is lost';
     expect(causeOf([at(1, engineEnded)], site, VIOLATION, null)).toMatchObject({ id: 'server-1', what });

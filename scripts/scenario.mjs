@@ -20,9 +20,15 @@ Runs a scenario on the Orrery at URL or on this machine or, if none is running, 
 
 Exit status: 0 every figure is within its bar, 1 the run failed or a figure is not, 2 the command line is invalid.`;
 
+/** Its title, unit, values and what else the schema says of a parameter. */
+function wordsOf({ title = '', unit, enum: values, description }) {
+  const what = unit ? `${title} (${unit})` : title;
+  return [what, values?.join(', '), description].filter(Boolean).join('; ');
+}
+
 function describe({ id, title, source, duration_s, role, needs, parameters }) {
   const lines = Object.entries(parameters.properties ?? {}).map(
-    ([key, schema]) => `    --set ${`${key}=${schema.default}`.padEnd(32)} ${schema.description ?? ''}`,
+    ([key, schema]) => `    --set ${`${key}=${schema.default}`.padEnd(32)} ${wordsOf(schema)}`,
   );
   const from = source ? ` (${source})` : '';
   return [

@@ -1,9 +1,10 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
 import type { ScenarioReport } from '@orrery/contract';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
-import { titleOf } from '../../shared/form/field-model.js';
 import { dateTimeText, durationText } from '../../shared/format/time.js';
 import { Panel } from '../../shared/page/page-header.js';
+import { parameterTexts } from '../../shared/scenario/parameter-texts.js';
+import { useScenarios } from '../../shared/scenario/use-scenarios.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { Facts } from '../../shared/ui/detail-panel.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
@@ -30,6 +31,7 @@ function Command({ text }: { readonly text: string }) {
 /** What ran, when, started by whom, and the outcome. */
 export function RunFacts({ report }: { readonly report: ScenarioReport }) {
   const now = useNow();
+  const scenario = useScenarios().data?.find(({ id }) => id === report.scenario_id);
   const { state, detail, source, started_ms, ended_ms, by, parameters } = report;
   return (
     <Panel title="Run">
@@ -49,7 +51,7 @@ export function RunFacts({ report }: { readonly report: ScenarioReport }) {
           ['Started', dateTimeText(started_ms)],
           ['Duration', durationText((ended_ms ?? now) - started_ms)],
           ['By', by || '–'],
-          ...Object.entries(parameters).map(([key, value]) => [titleOf(key), String(value)] as const),
+          ...parameterTexts(scenario, parameters),
           ['Run it again', <Command key="command" text={commandOf(report)} />],
         ]}
       />

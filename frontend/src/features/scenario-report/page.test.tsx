@@ -9,9 +9,10 @@ import { Component } from './page.js';
 vi.mock('../../shared/api/client.js', async (original) => ({
   ...(await original<typeof import('../../shared/api/client.js')>()),
   call: vi.fn(),
+  callFull: vi.fn(),
 }));
 vi.mock('./lines.js', () => ({ default: () => <p>lines</p> }));
-const { call } = await import('../../shared/api/client.js');
+const { call, callFull } = await import('../../shared/api/client.js');
 
 const figure = { unit: 's', published: 2.5, here: 2.75, source: 'CoNFV Fig. 9', modelled: true, note: 'the load' };
 const report: ScenarioReport = {
@@ -42,8 +43,15 @@ const report: ScenarioReport = {
   ended_ms: 60_000,
 };
 
+const properties = {
+  limit_bps: { type: 'number', title: 'Threshold of the load', unit: 'bps' },
+  loads: { type: 'string', enum: ['both', 'one'], titles: { both: 'Partial and full' } },
+};
+
 function show(shown: ScenarioReport) {
   vi.mocked(call).mockResolvedValue(shown as never);
+  const data = { items: [{ id: 'swap', parameters: { properties } }], total: 1 };
+  vi.mocked(callFull).mockResolvedValue({ data, next: null } as never);
   render(
     <MantineProvider env="test">
       <MemoryRouter initialEntries={[`/scenarios/runs/${shown.id}`]}>
@@ -81,6 +89,13 @@ it('shows the plots, the steps and the command that repeats the run', async () =
   expect(screen.getByText('npm run scenario -- swap --set limit_bps=4000000')).toBeTruthy();
   for (const name of ['Figures as CSV', 'Report as JSON', 'Load: download CSV'])
     expect(screen.getByRole('button', { name })).toBeTruthy();
+});
+
+it('names parameters and their values as the form does, and those it does not know by their names', async () => {
+  show({ ...report, parameters: { limit_bps: 4_000_000, loads: 'both', slice_s: 11, fast: false } });
+  expect(await screen.findByText('Threshold of the load')).toBeTruthy();
+  for (const text of ['4 Mbit/s', 'Loads', 'Partial and full', 'Slice (s)', '11', 'Fast', 'no'])
+    expect(screen.getByText(text)).toBeTruthy();
 });
 
 it('leaves out what a step was doing once it is done, and keeps what it found', async () => {

@@ -1,8 +1,8 @@
 import { IconFlask } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
-import { listAll, useScenarioRuns } from '../../shared/api/queries.js';
+import { useScenarioRuns } from '../../shared/api/queries.js';
 import { useNeeds } from '../../shared/api/session.js';
 import { Panel } from '../../shared/page/page-header.js';
+import { useScenarios } from '../../shared/scenario/use-scenarios.js';
 import { EmptyState, QueryBoundary } from '../../shared/ui/states.js';
 import { ScenarioItem } from './scenario-item.js';
 import { newestRun, whyNotRun } from './scenario-text.js';
@@ -10,10 +10,7 @@ import classes from './scenarios.module.css';
 
 /** Published experiments that the twin reproduces, with results next to the published ones. */
 export function Scenarios() {
-  const scenarios = useQuery({
-    queryKey: ['scenarios'],
-    queryFn: ({ signal }) => listAll('listScenarios', {}, signal),
-  });
+  const scenarios = useScenarios();
   const runs = useScenarioRuns();
   const all = runs.data?.items ?? [];
   const refusal = whyNotRun(useNeeds('designer'), scenarios.data ?? [], all);

@@ -1,4 +1,5 @@
 import { SWITCH_DRIVER_TITLES } from '@orrery/contract';
+import { rateText } from '../../editor-model/rate.js';
 
 /** What a form shows for one part of a JSON Schema (2020-12): the configuration of an NF, the body of a request. */
 export type FormField =
@@ -246,8 +247,9 @@ function choices(schema: Schema): ChoiceField['options'] | null {
   const plain = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
   if (Array.isArray(schema.enum)) {
     const values = schema.enum.filter(plain);
+    const titles = isSchema(schema.titles) ? schema.titles : {};
     return values.length === schema.enum.length
-      ? values.map((value) => ({ value, title: valueTitle(String(value)) }))
+      ? values.map((value) => ({ value, title: text(titles[value], valueTitle(String(value))) }))
       : null;
   }
   const alternatives = Array.isArray(schema.oneOf) ? schema.oneOf : Array.isArray(schema.anyOf) ? schema.anyOf : null;
@@ -297,6 +299,23 @@ export function lowered(title: string): string {
 /** Whether it is edited and shown as a rate in bit/s. */
 export const isRate = ({ key, unit }: Pick<NumberField, 'key' | 'unit'>): boolean =>
   unit === 'bps' || key.endsWith('_bps');
+
+/** Numbers up to it, such as ports, have no separators. */
+export const LARGEST_PORT = 65_535;
+
+/** A value as a sentence names it: `100 Gbit/s`, `2000 requests/s`. */
+export function withUnit(field: Pick<NumberField, 'key' | 'unit'>, value: number): string {
+  if (isRate(field)) return rateText(value);
+  const unit = field.unit ? unitText(field.unit) : unitOfName(field.key);
+  const digits = value > LARGEST_PORT ? value.toLocaleString('en', { maximumFractionDigits: 6 }) : String(value);
+  return unit ? `${digits} ${unit}` : digits;
+}
+
+/** The unit at the end of a property name: `s` of `slice_s`; empty: none. */
+function unitOfName(key: string): string {
+  const words = key.split('_');
+  return words.length > 1 && words.at(-2) !== 'per' ? (UNITS[words.at(-1)!] ?? '') : '';
+}
 
 /**
  * A property name as a label, its unit in brackets: `rate_bps` becomes "Rate (bit/s)", `packets_per_s` "Packets per second", and

@@ -1,9 +1,10 @@
-import { ChainDefinition, Name, nfInstances, sampleKey } from '@orrery/contract';
+import { ChainDefinition, nfInstances, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { median } from '../../../platform/median.js';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import { observeCores } from '../busy-cores.js';
 import { deployChain } from '../deploy-chain.js';
+import { nfOf, receiver, sender } from '../fields.js';
 import { ensureServer } from '../load.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { ratioOf } from '../ratio.js';
@@ -27,17 +28,25 @@ const tolerance = (usual: number, of: string) =>
     .min(0.01)
     .max(1)
     .default(usual)
-    .describe(`largest allowed difference between measured and predicted ${of}, relative to the prediction`);
+    .meta({
+      title: `Tolerance of the ${of}`,
+      description: 'largest allowed difference between measured and predicted latency, as a share of the prediction',
+    });
 
 const Parameters = z.object({
-  from: Name.default('client-3').describe('sending host'),
-  to: Name.default('web-1').describe('receiving host'),
-  nf: Name.default('monitor').describe('NF that the chain consists of'),
-  length: z.int().min(1).max(6).default(3).describe('number of NFs in the chain'),
-  packets_per_s: z.number().min(25).max(1000).default(100).describe('probes per second'),
-  windows: z.int().min(1).max(30).default(5).describe('windows of 10 s that are measured; their medians are compared'),
-  tolerance_p50: tolerance(0.1, 'p50'),
-  tolerance_p99: tolerance(0.2, 'p99'),
+  from: sender('client-3'),
+  to: receiver('web-1'),
+  nf: nfOf('monitor'),
+  length: z.int().min(1).max(6).default(3).meta({ title: 'Length of the chain', unit: 'NFs' }),
+  packets_per_s: z.number().min(25).max(1000).default(100).meta({ title: 'Probes', unit: 'probes/s' }),
+  windows: z
+    .int()
+    .min(1)
+    .max(30)
+    .default(5)
+    .meta({ title: 'Measured windows', description: 'of 10 s each; their medians are compared' }),
+  tolerance_p50: tolerance(0.1, 'median'),
+  tolerance_p99: tolerance(0.2, '99th percentile'),
 });
 type Parameters = z.output<typeof Parameters>;
 

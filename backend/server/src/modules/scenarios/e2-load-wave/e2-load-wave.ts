@@ -1,10 +1,11 @@
-import { CpuLimit, Name, type Scaling, ScalingStrategy, sampleKey } from '@orrery/contract';
+import { type Scaling, ScalingStrategy, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { isCarriedOut, requireFeasible } from '../carried-out.js';
 import { highest, meanFrom, smoothed } from '../e2-split/balance.js';
+import { cpuLimit, meanLifetime, newFlows, receiver, seedOf, sender } from '../fields.js';
 import { type FlowFigures, flowLoad, type RunningLoad } from '../flow-load.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
@@ -31,26 +32,43 @@ const PUBLISHED = { low: 7.2, high: 12.3 } as const;
 const SOURCE = 'E2 3.6.3, Fig. 3.11';
 
 const Parameters = z.object({
-  from: Name.default('client-3').describe('sending host'),
-  to: Name.default('web-1').describe('receiving host'),
+  from: sender('client-3'),
+  to: receiver('web-1'),
   strategy: ScalingStrategy.exclude(['never'])
     .default('avoid')
-    .describe('avoid: flows in progress stay; migrate: the strawman that always migrates'),
-  scale: z
+    .meta({
+      title: 'Flows in progress',
+      titles: { avoid: 'Stay (migration avoidance)', migrate: 'Move with their state (strawman)' },
+    }),
+  scale: z.number().min(0.0005).max(0.1).default(0.001).meta({
+    title: 'Scale of the load',
+    description: 'share of the published load, which goes from 7.2 to 12.3 Gbit/s and back',
+  }),
+  cpu_limit: CpuLimit.min(0.02).default(0.05).meta({
+    title: 'CPU limit',
+    unit: 'of a core',
+    description: 'of an instance of the VPN; one of the IDS has half of it',
+  }),
+  packet_us: z.int().min(20).max(1000).default(150).meta({
+    title: 'Work of the VPN',
+    unit: 'us',
+    description: 'a packet: a stand-in that keeps its core busy so long',
+  }),
+  flows_per_s: newFlows(300),
+  lifetime_s: meanLifetime(2, 30),
+  hold_s: z
     .number()
-    .min(0.0005)
-    .max(0.1)
-    .default(0.001)
-    .describe('of the published load, which goes from 7.2 to 12.3 Gbit/s and back'),
-  cpu_limit: CpuLimit.min(0.02)
-    .default(0.05)
-    .describe('most of a core that an instance of the VPN may use; one of the IDS half of it'),
-  packet_us: z.int().min(20).max(1000).default(150).describe('that the VPN, a stand-in, works on a packet'),
-  flows_per_s: z.number().min(1).max(2000).default(300).describe('new flows per second'),
-  lifetime_s: z.number().min(0.5).max(30).default(2).describe('mean lifetime of a flow'),
-  hold_s: z.number().min(10).max(300).default(30).describe('for which the load stays at the bottom and at the top'),
-  slope_s: z.number().min(5).max(300).default(30).describe('for which it rises, and falls'),
-  seed: z.int().min(1).max(1_000_000).default(1).describe('of flows'),
+    .min(10)
+    .max(300)
+    .default(30)
+    .meta({ title: 'Steady load', unit: 's', description: 'at the bottom, and at the top' }),
+  slope_s: z
+    .number()
+    .min(5)
+    .max(300)
+    .default(30)
+    .meta({ title: 'Changing load', unit: 's', description: 'while it rises, and while it falls' }),
+  seed: seedOf('flows'),
 });
 type Parameters = z.output<typeof Parameters>;
 type Nf = (typeof SCALED)[number];

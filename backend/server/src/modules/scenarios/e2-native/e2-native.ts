@@ -1,7 +1,7 @@
-import { Name } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import { deployAs, takeDown } from '../deploy-chain.js';
+import { receiver, sender } from '../fields.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
 import { COMPARISONS, type Comparison, comparisons, definitionOf, type Form, nameOf } from './comparisons.js';
@@ -11,15 +11,25 @@ import { prepareFlood, send } from './traffic.js';
 
 const FLOOD_S = 6;
 
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 const Parameters = z.object({
-  from: Name.default('client-4').describe('sending host'),
-  to: Name.default('web-2').describe('receiving host'),
+  from: sender('client-4'),
+  to: receiver('web-2'),
   compare: z
     .enum(['all', ...COMPARISONS])
     .default('all')
-    .describe('what is compared'),
-  packets_per_s: z.number().min(25).max(1000).default(100).describe('probes, and requests, per second'),
-  seconds: z.number().min(5).max(60).default(10).describe('for which each chain is measured'),
+    .meta({
+      title: 'Compared',
+      titles: Object.fromEntries([['all', 'All'], ...comparisons.map(({ id, title }) => [id, capital(title)])]),
+    }),
+  packets_per_s: z.number().min(25).max(1000).default(100).meta({ title: 'Probes and requests', unit: 'per second' }),
+  seconds: z
+    .number()
+    .min(5)
+    .max(60)
+    .default(10)
+    .meta({ title: 'Measurement', unit: 's', description: 'of each chain' }),
 });
 type Parameters = z.output<typeof Parameters>;
 

@@ -1,9 +1,10 @@
-import { Name, nfInstances, type Plan, SWITCH_DRIVER_TITLES, SwitchNode, sampleKey } from '@orrery/contract';
+import { nfInstances, type Plan, SWITCH_DRIVER_TITLES, SwitchNode, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { deployAs } from '../deploy-chain.js';
 import { areSettled, changeDrivers, driversNow, patiently } from '../drivers.js';
+import { receiver, seedOf, sender } from '../fields.js';
 import { captureOf, generate } from '../frames.js';
 import { driverThere, freeNames, freeTraffic, hosts, nfs, runningTwin, twinSwitch } from '../needs.js';
 import { MOST_ARRIVALS } from '../replay.js';
@@ -20,17 +21,31 @@ const AS_IT_IS = 'as it is';
 const MOST_FRAMES = 500;
 
 const Parameters = z.object({
-  from: Name.default('client-3').describe('sending host'),
-  to: Name.default('web-1').describe('receiving host'),
+  from: sender('client-3'),
+  to: receiver('web-1'),
   driver: z
     .enum([AS_IT_IS, ...SwitchNode.shape.driver.options])
     .default(AS_IT_IS)
-    .describe('driver of the switch where the packets enter'),
-  seconds: z.number().min(1).max(60).default(10).describe('for which frames, and then probes, are sent in each form'),
-  rate_pps: z.number().min(10).max(1000).default(500).describe('frames per second'),
-  denied_share: z.number().min(0).max(0.9).default(0.5).describe('of the ports, which the firewall denies'),
-  probes_per_s: z.number().min(10).max(1000).default(50).describe('probes per second'),
-  seed: z.int().min(1).max(1_000_000).default(1).describe('of ports, protocols and lengths of the frames'),
+    .meta({
+      title: 'Driver of the switch',
+      description: 'where packets enter',
+      titles: { [AS_IT_IS]: 'As it is', ...SWITCH_DRIVER_TITLES },
+    }),
+  seconds: z
+    .number()
+    .min(1)
+    .max(60)
+    .default(10)
+    .meta({ title: 'Measurement', unit: 's', description: 'for which frames, and then probes, are sent in each form' }),
+  rate_pps: z.number().min(10).max(1000).default(500).meta({ title: 'Frames', unit: 'frames/s' }),
+  denied_share: z
+    .number()
+    .min(0)
+    .max(0.9)
+    .default(0.5)
+    .meta({ title: 'Denied share', description: 'of the ports, from 0 to 0.9: the firewall denies them' }),
+  probes_per_s: z.number().min(10).max(1000).default(50).meta({ title: 'Probes', unit: 'probes/s' }),
+  seed: seedOf('ports, protocols and lengths of frames'),
 });
 type Parameters = z.output<typeof Parameters>;
 

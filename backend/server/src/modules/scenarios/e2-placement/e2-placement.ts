@@ -24,11 +24,26 @@ const MEMORY_MB = 512;
 const SWEEP_GBPS = [0.5, 1, 1.5, 2, 3, 4];
 
 const Parameters = z.object({
-  servers: z.int().min(2).max(48).default(24).describe('servers, and as many external ports of the switch'),
-  cores: z.int().min(1).max(32).default(16).describe('cores of a server'),
-  link_gbps: z.number().min(1).max(100).default(10).describe('Gbit/s of a port, to a server and to the outside'),
-  gbps_per_core: z.number().min(0.2).max(20).default(2).describe('Gbit/s that a core does of the mean NF'),
-  runs: z.int().min(1).max(20).default(5).describe('seeds of which the mean is taken'),
+  servers: z
+    .int()
+    .min(2)
+    .max(48)
+    .default(24)
+    .meta({ title: 'Servers', description: 'and as many external ports of the switch' }),
+  cores: z.int().min(1).max(32).default(16).meta({ title: 'Cores of a server', unit: 'cores' }),
+  link_gbps: z
+    .number()
+    .min(1)
+    .max(100)
+    .default(10)
+    .meta({ title: 'Rate of a port', unit: 'Gbit/s', description: 'to a server, and to the outside' }),
+  gbps_per_core: z
+    .number()
+    .min(0.2)
+    .max(20)
+    .default(2)
+    .meta({ title: 'Rate of a core', unit: 'Gbit/s', description: 'that it does of the mean NF' }),
+  runs: z.int().min(1).max(20).default(5).meta({ title: 'Seeds', description: 'of which the mean is taken' }),
 });
 type Parameters = z.output<typeof Parameters>;
 

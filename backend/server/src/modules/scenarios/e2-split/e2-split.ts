@@ -1,10 +1,11 @@
-import { Name, nfInstances, sampleKey } from '@orrery/contract';
+import { nfInstances, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { isCarriedOut } from '../carried-out.js';
 import { QUIET_BELOW } from '../chain-latency/judgement.js';
+import { meanLifetime, newFlows, receiver, seedOf, sender } from '../fields.js';
 import { type FlowFigures, flowLoad, type RunningLoad } from '../flow-load.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
@@ -35,32 +36,46 @@ const FRESH_S = 3;
 const EVERY = { query: { limit: 1000 } };
 
 const Parameters = z.object({
-  from: Name.default('client-3').describe('sending host'),
-  to: Name.default('web-1').describe('receiving host'),
+  from: sender('client-3'),
+  to: receiver('web-1'),
   flows: z
     .enum(['keep', 'migrate', 'never'])
     .default('keep')
-    .describe(
-      'keep: migration avoidance; strawmen are migrate, which always migrates, and never, which keeps flows by entries of the switch',
-    ),
-  first_nf: z
-    .boolean()
-    .default(false)
-    .describe(
-      'with keep: split the first NF, whose split the switches take over once few flows stay elsewhere than the ranges say; P4 switches can',
-    ),
-  flows_per_s: z.number().min(1).max(2000).default(400).describe('new flows per second (published: 2,000)'),
-  lifetime_s: z.number().min(0.5).max(60).default(5).describe('mean lifetime of a flow'),
-  rate_mbps: z.number().min(0.1).max(1000).default(12).describe('rate of all flows together (published: 1,000)'),
-  switch_entries: z
-    .int()
-    .min(16)
-    .max(4000)
-    .default(410)
-    .describe('with never: of the switch for flows in progress (published: 2,048 for 10,000 flows, here for 2,000)'),
+    .meta({
+      title: 'Flows in progress',
+      titles: {
+        keep: 'Stay (migration avoidance)',
+        migrate: 'Move with their state (strawman)',
+        never: 'Stay by entries of the switch (strawman)',
+      },
+    }),
+  first_nf: z.boolean().default(false).meta({
+    title: 'Split the first NF',
+    description:
+      'where flows stay by migration avoidance: the switches take over its split once few flows stay elsewhere than the ranges say; P4 switches can',
+  }),
+  flows_per_s: newFlows(400, 'on average (published: 2,000)'),
+  lifetime_s: meanLifetime(5, 60),
+  rate_mbps: z
+    .number()
+    .min(0.1)
+    .max(1000)
+    .default(12)
+    .meta({ title: 'Rate of all flows', unit: 'Mbit/s', description: 'together (published: 1,000)' }),
+  switch_entries: z.int().min(16).max(4000).default(410).meta({
+    title: 'Entries of the switch',
+    unit: 'entries',
+    description:
+      'for flows in progress, where they stay by entries (published: 2,048 for 10,000 flows, here for 2,000)',
+  }),
   // Samples are kept for ten minutes, of which the change may take CHANGE_S.
-  seconds: z.number().min(10).max(480).default(60).describe('for which the load is observed after the split'),
-  seed: z.int().min(1).max(1_000_000).default(1).describe('of flows'),
+  seconds: z
+    .number()
+    .min(10)
+    .max(480)
+    .default(60)
+    .meta({ title: 'Observation', unit: 's', description: 'of the load after the split' }),
+  seed: seedOf('flows'),
 });
 type Parameters = z.output<typeof Parameters>;
 

@@ -1,10 +1,11 @@
-import { ChainDefinition, Name } from '@orrery/contract';
+import { ChainDefinition } from '@orrery/contract';
 import { z } from 'zod';
 import { requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { type Count, readAnew, since, total } from '../counted.js';
 import { deployChain } from '../deploy-chain.js';
 import { changeDrivers, type Driver, driversNow, patiently, whyNot } from '../drivers.js';
+import { nfOf, receiver, seedOf, sender } from '../fields.js';
 import { captureOf, generate } from '../frames.js';
 import { driverThere, freeNames, freeTraffic, hosts, nfs, runningTwin, twinSwitch } from '../needs.js';
 import { framesApart, replay } from '../replay.js';
@@ -17,13 +18,13 @@ const DRIVERS: readonly Driver[] = ['ovs', 'p4', 'bmv2'];
 const EVERY = { query: { limit: 1000 } };
 
 const Parameters = z.object({
-  from: Name.default('client-3').describe('sending host'),
-  to: Name.default('web-1').describe('receiving host'),
-  nf: Name.default('monitor').describe('NF that the chain consists of'),
-  length: z.int().min(1).max(4).default(2).describe('number of NFs in the chain'),
-  frames: z.int().min(10).max(5000).default(400).describe('frames of the capture'),
-  rate_pps: z.number().min(10).max(2000).default(200).describe('frames per second'),
-  seed: z.int().min(1).max(1_000_000).default(1).describe('of ports, protocols and lengths of the frames'),
+  from: sender('client-3'),
+  to: receiver('web-1'),
+  nf: nfOf('monitor'),
+  length: z.int().min(1).max(4).default(2).meta({ title: 'Length of the chain', unit: 'NFs' }),
+  frames: z.int().min(10).max(5000).default(400).meta({ title: 'Length of the capture', unit: 'frames' }),
+  rate_pps: z.number().min(10).max(2000).default(200).meta({ title: 'Frame rate', unit: 'frames/s' }),
+  seed: seedOf('ports, protocols and lengths of frames'),
 });
 type Parameters = z.output<typeof Parameters>;
 

@@ -1,8 +1,8 @@
-import { Name } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import { observeCores } from '../busy-cores.js';
 import { deployAs, deployChain, takeDown } from '../deploy-chain.js';
+import { receiver, sender } from '../fields.js';
 import { ensureServer } from '../load.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
@@ -13,14 +13,28 @@ import { definitionOf, type Sfc, sfcs } from './table-6-1.js';
 const IDS = ['1', '3', '4', 'synthetic'] as const;
 
 const Parameters = z.object({
-  from: Name.default('client-4').describe('sending host'),
-  to: Name.default('web-2').describe('receiving host'),
+  from: sender('client-4'),
+  to: receiver('web-2'),
   chain: z
     .enum(['all', ...IDS])
     .default('all')
-    .describe('index of a chain in Table 6.1, or one of equal NFs as in Figure 6.10'),
-  packets_per_s: z.number().min(25).max(1000).default(200).describe('probes per second'),
-  seconds: z.number().min(5).max(60).default(12).describe('for which each way to run is measured'),
+    .meta({
+      title: 'Chain',
+      titles: {
+        all: 'All',
+        1: 'Chain 1 of Table 6.1',
+        3: 'Chain 3 of Table 6.1',
+        4: 'Chain 4 of Table 6.1',
+        synthetic: 'Equal NFs, as in Figure 6.10',
+      },
+    }),
+  packets_per_s: z.number().min(25).max(1000).default(200).meta({ title: 'Probes', unit: 'probes/s' }),
+  seconds: z
+    .number()
+    .min(5)
+    .max(60)
+    .default(12)
+    .meta({ title: 'Measurement', unit: 's', description: 'of each way to run' }),
 });
 type Parameters = z.output<typeof Parameters>;
 

@@ -1,9 +1,10 @@
-import { ChainDefinition, Name, type Plan } from '@orrery/contract';
+import { ChainDefinition, type Plan } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { deployAs, deployChain, takeDown } from '../deploy-chain.js';
+import { receiver, seedOf, sender } from '../fields.js';
 import { type Execution, observe } from '../hydranf-chains/execution.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { ratioOf } from '../ratio.js';
@@ -21,11 +22,16 @@ const PUBLISHED_RANDOM = 1.42;
 const SEEDS = 40;
 
 const Parameters = z.object({
-  from: Name.default('client-4').describe('sending host'),
-  to: Name.default('web-2').describe('receiving host'),
-  packets_per_s: z.number().min(25).max(500).default(100).describe('probes per second and chain'),
-  seconds: z.number().min(5).max(60).default(10).describe('for which each placement is measured'),
-  seed: z.int().min(1).max(1000).default(1).describe('of the random distribution'),
+  from: sender('client-4'),
+  to: receiver('web-2'),
+  packets_per_s: z.number().min(25).max(500).default(100).meta({ title: 'Probes of each chain', unit: 'probes/s' }),
+  seconds: z
+    .number()
+    .min(5)
+    .max(60)
+    .default(10)
+    .meta({ title: 'Measurement', unit: 's', description: 'of each placement' }),
+  seed: seedOf('random placement', 1000),
 });
 type Parameters = z.output<typeof Parameters>;
 

@@ -1,7 +1,8 @@
-import { ChainDefinition, Name, type ServiceRequest, sampleKey } from '@orrery/contract';
+import { ChainDefinition, type ServiceRequest, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import { observeCores } from '../busy-cores.js';
+import { receiver, seedOf, sender } from '../fields.js';
 import { ensureServer } from '../load.js';
 import { freeBoard, freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
@@ -19,13 +20,22 @@ const SETTLE_S = 3;
 const PROBE = 'scenario-hyper-probe';
 
 const Parameters = z.object({
-  from: Name.default('client-3').describe('host that sends'),
-  to: Name.default('web-1').describe('host that receives'),
-  slas: z.int().min(100).max(10_000).default(10_000).describe('random SLAs that are decided on (published: 10,000)'),
-  live: z.int().min(1).max(2000).default(200).describe('of these that are booked and enforced at the switch'),
-  packets_per_s: z.number().min(10).max(1000).default(50).describe('probes through a chain'),
-  seconds: z.number().min(3).max(60).default(8).describe('for which each chain is measured'),
-  seed: z.int().min(1).max(1_000_000).default(1).describe('of SLAs'),
+  from: sender('client-3'),
+  to: receiver('web-1'),
+  slas: z
+    .int()
+    .min(100)
+    .max(10_000)
+    .default(10_000)
+    .meta({ title: 'Random SLAs', unit: 'SLAs', description: 'that are decided on (published: 10,000)' }),
+  live: z.int().min(1).max(2000).default(200).meta({
+    title: 'Enforced SLAs',
+    unit: 'SLAs',
+    description: 'of these, that are booked and enforced at the switch',
+  }),
+  packets_per_s: z.number().min(10).max(1000).default(50).meta({ title: 'Probes of each chain', unit: 'probes/s' }),
+  seconds: z.number().min(3).max(60).default(8).meta({ title: 'Measurement', unit: 's', description: 'of each chain' }),
+  seed: seedOf('SLAs'),
 });
 type Parameters = z.output<typeof Parameters>;
 type Way = NonNullable<ServiceRequest['way']>;

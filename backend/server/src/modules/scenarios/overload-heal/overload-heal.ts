@@ -1,7 +1,8 @@
-import { CpuLimit, type HealingPolicyRequest, Name, sampleKey } from '@orrery/contract';
+import { type HealingPolicyRequest, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { highest, meanFrom } from '../e2-split/balance.js';
+import { cpuLimit, meanLifetime, newFlows, receiver, seedOf, sender } from '../fields.js';
 import { type FlowLoad, flowLoad } from '../flow-load.js';
 import { freeNames, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
@@ -32,20 +33,29 @@ const STABLE_S = 5;
 const HEALED_S = 15;
 
 const Parameters = z.object({
-  from: Name.default('client-3').describe('sending host'),
-  to: Name.default('web-1').describe('receiving host'),
-  cpu_limit: CpuLimit.default(0.05).describe('most of a core that an instance may use'),
-  p99_ms: z
+  from: sender('client-3'),
+  to: receiver('web-1'),
+  cpu_limit: cpuLimit(0.05, 'of an instance'),
+  p99_ms: z.number().min(1).max(1000).default(100).meta({
+    title: 'Objective of latency',
+    unit: 'ms',
+    description: 'for the 99th percentile. A container whose CPU is limited gets it once in 100 ms',
+  }),
+  grace_s: z
     .number()
     .min(1)
-    .max(1000)
-    .default(100)
-    .describe('of latency, at most: the objective. A container whose CPU is limited gets it once in 100 ms'),
-  grace_s: z.number().min(1).max(20).default(3).describe('a server that is away for longer is lost'),
-  by_hand_s: z.number().min(5).max(35).default(30).describe('until somebody deploys anew, without healing'),
-  flows_per_s: z.number().min(1).max(2000).default(200).describe('new flows per second'),
-  lifetime_s: z.number().min(0.5).max(30).default(2).describe('mean lifetime of a flow'),
-  seed: z.int().min(1).max(1_000_000).default(1).describe('of flows'),
+    .max(20)
+    .default(3)
+    .meta({ title: 'Grace time', unit: 's', description: 'a server that is away for longer is lost' }),
+  by_hand_s: z
+    .number()
+    .min(5)
+    .max(35)
+    .default(30)
+    .meta({ title: 'Healing by hand', unit: 's', description: 'until somebody deploys anew, without healing' }),
+  flows_per_s: newFlows(200),
+  lifetime_s: meanLifetime(2, 30),
+  seed: seedOf('flows'),
 });
 type Parameters = z.output<typeof Parameters>;
 
@@ -108,7 +118,7 @@ async function measure(stage: Stage, memory: Memory, parameters: Parameters): Pr
   const capacity = meanFrom(arrived, MEASURE_S / 2, MEASURE_S);
   if (!capacity) throw new Error('nothing arrived');
   if (capacity > MOST_CARRIED * FLOOD_BPS)
-    throw new Error(`one instance carries ${mbps(capacity)}, too much to overload it: choose a lower cpu_limit`);
+    throw new Error(`one instance carries ${mbps(capacity)}, too much to overload it: choose a lower CPU limit`);
   memory.capacity = capacity;
   stage.note(`one instance carries ${mbps(capacity)}`);
 }

@@ -6,9 +6,14 @@ import { defineScenario, type Stage } from '../scenario.js';
 import { HOSTS, labSwitch, PROGRAM, ROUTES, SWITCH } from './lab.js';
 
 const Parameters = z.object({
-  packets_per_s: z.number().min(10).max(500).default(50).describe('probes per second'),
-  seconds: z.int().min(1).max(60).default(5).describe('for how long they are sent'),
-  traces: z.int().min(1).max(32).default(4).describe('packets that leave a trace'),
+  packets_per_s: z.number().min(10).max(500).default(50).meta({ title: 'Probes', unit: 'probes/s' }),
+  seconds: z
+    .int()
+    .min(1)
+    .max(60)
+    .default(5)
+    .meta({ title: 'Duration', unit: 's', description: 'for which they are sent' }),
+  traces: z.int().min(1).max(32).default(4).meta({ title: 'Traced packets', unit: 'packets' }),
 });
 type Parameters = z.output<typeof Parameters>;
 

@@ -1,8 +1,9 @@
-import { CpuLimit, Name, sampleKey } from '@orrery/contract';
+import { sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of } from '../address.js';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { takeDown } from '../deploy-chain.js';
+import { cpuLimit, receiver, sender } from '../fields.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
 import { Window } from '../window.js';
@@ -23,13 +24,21 @@ import {
 const SETTLE_S = 4;
 
 const Parameters = z.object({
-  from: Name.default('client-3').describe('sending host'),
-  to: Name.default('web-1').describe('receiving host'),
-  cpu_limit: CpuLimit.default(0.05).describe(
-    'most of a core that the near end may use (published: one core of an ARM A9)',
-  ),
-  offered_mbps: z.number().min(1).max(500).default(80).describe('UDP offered, more than the tunnel carries'),
-  seconds: z.number().min(3).max(120).default(10).describe('measured in each mode'),
+  from: sender('client-3'),
+  to: receiver('web-1'),
+  cpu_limit: cpuLimit(0.05, 'of the near end (published: one core of an ARM A9)'),
+  offered_mbps: z
+    .number()
+    .min(1)
+    .max(500)
+    .default(80)
+    .meta({ title: 'Offered UDP', unit: 'Mbit/s', description: 'more than the tunnel carries' }),
+  seconds: z
+    .number()
+    .min(3)
+    .max(120)
+    .default(10)
+    .meta({ title: 'Measurement', unit: 's', description: 'in each mode' }),
 });
 type Parameters = z.output<typeof Parameters>;
 

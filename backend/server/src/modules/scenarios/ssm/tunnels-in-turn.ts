@@ -1,7 +1,8 @@
-import { CpuLimit, LendingStrategy, type LendingTurn, Name, sampleKey } from '@orrery/contract';
+import { LendingStrategy, type LendingTurn, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of } from '../address.js';
 import { observeCores, percentOf } from '../busy-cores.js';
+import { cpuLimit, receiver, seedOf, sender } from '../fields.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';
 import { historyOf, outlasting } from '../series.js';
@@ -95,30 +96,56 @@ function tunnelsInTurn(
   usual: { readonly turns: number; readonly duration_s: number },
 ) {
   const Declared = z.object({
-    from: Name.default('client-3').describe('sending host'),
-    to: Name.default('web-1').describe('receiving host'),
-    strategy: LendingStrategy.default('ssm').describe('ssm, or a strawman: static, round-robin'),
+    from: sender('client-3'),
+    to: receiver('web-1'),
+    strategy: LendingStrategy.default('ssm').meta({
+      title: 'Who gets the instructions',
+      titles: {
+        ssm: 'The overloaded one that had them the least (SSM)',
+        static: 'Always the same one (strawman)',
+        'round-robin': 'All in turn (strawman)',
+      },
+    }),
     load: z
       .enum(LOADS)
       .default('even')
-      .describe('even: all tunnels are overloaded all the time; uneven: each for half of every 2.5 slices, in turn'),
-    slice_s: z
+      .meta({
+        title: 'Load',
+        titles: {
+          even: 'Even: all tunnels are overloaded all the time',
+          uneven: 'Uneven: each for half of every 2.5 slices, in turn',
+        },
+      }),
+    slice_s: z.number().min(1).max(60).default(11).meta({
+      title: 'Time slice',
+      unit: 's',
+      description: 'for which a tunnel keeps the instructions while others wait (published: 11)',
+    }),
+    th_up: z
       .number()
-      .min(1)
-      .max(60)
-      .default(11)
-      .describe('for which a tunnel keeps it while others wait (published: 11)'),
-    th_up: z.number().min(0.05).max(1).default(0.75).describe('a tunnel qualifies above this share of its CPU limit'),
-    th_low: z.number().min(0).max(1).default(0.65).describe('a holder gives up below this share'),
-    turns: z.int().min(1).max(20).default(usual.turns).describe('of each tunnel, under even load'),
-    cpu_limit: CpuLimit.default(loadOf(tunnels).cpu_limit).describe('most of a core that a near end may use'),
-    offered_mbps: z
+      .min(0.05)
+      .max(1)
+      .default(0.75)
+      .meta({ title: 'Qualifies above', unit: 'of its CPU limit', description: 'the upper threshold of a tunnel' }),
+    th_low: z
       .number()
+      .min(0)
+      .max(1)
+      .default(0.65)
+      .meta({ title: 'Gives up below', unit: 'of its CPU limit', description: 'the lower threshold of a holder' }),
+    turns: z
+      .int()
       .min(1)
-      .max(200)
-      .default(loadOf(tunnels).offered_mbps)
-      .describe('UDP offered to each tunnel that is overloaded, more than it carries in software'),
-    seed: z.int().min(1).max(1_000_000).default(1).describe('of the flows of an uneven load'),
+      .max(20)
+      .default(usual.turns)
+      .meta({ title: 'Turns', unit: 'turns', description: 'of each tunnel, under even load' }),
+    cpu_limit: cpuLimit(loadOf(tunnels).cpu_limit, 'of a near end'),
+    offered_mbps: z.number().min(1).max(200).default(loadOf(tunnels).offered_mbps).meta({
+      title: 'Offered UDP',
+      unit: 'Mbit/s',
+      description: 'to each tunnel that is overloaded, more than it carries in software',
+    }),
+    seed: seedOf('flows of an uneven load'),
   });
   return defineScenario({
     id,
@@ -133,7 +160,7 @@ function tunnelsInTurn(
         ? [{ pointer: '/parameters/to', detail: 'must not be the sending host', code: 'same-host' }]
         : []),
       ...(parameters.th_low >= parameters.th_up
-        ? [{ pointer: '/parameters/th_low', detail: 'must be below th_up', code: 'not-below' }]
+        ? [{ pointer: '/parameters/th_low', detail: 'must be below the upper threshold', code: 'not-below' }]
         : []),
       ...outlasting(
         parameters.load === 'even' && parameters.turns > 1 ? 'turns' : 'slice_s',

@@ -14,18 +14,19 @@ const SYN_PER_S = 20;
 const PUBLISHED_BPS = 408e6;
 
 const Parameters = z.object({
-  limit_bps: z
-    .number()
-    .min(1e6)
-    .max(8e6)
-    .default(4e6)
-    .describe(
-      'load above which the SQL injection detector moves to the board, a stand-in for what software carries (published: 408 Mbit/s)',
-    ),
+  limit_bps: z.number().min(1e6).max(8e6).default(4e6).meta({
+    title: 'Threshold of the load',
+    unit: 'bps',
+    description:
+      'above which the SQL injection detector moves to the board, a stand-in for what software carries (published: 408 Mbit/s)',
+  }),
   loads: z
     .enum(['partial and full', 'partial', 'full'])
     .default('partial and full')
-    .describe('kinds of reconfiguration to run'),
+    .meta({
+      title: 'Reconfigurations',
+      titles: { 'partial and full': 'Partial and full', partial: 'Partial', full: 'Full' },
+    }),
 });
 type Parameters = z.output<typeof Parameters>;
 

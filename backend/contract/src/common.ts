@@ -35,7 +35,9 @@ export const StreamId = z
   })
   .describe('id in the Redis Stream of events: defines the order and is the resume point');
 
-export const RateBps = z.number().min(0).max(1e13).describe('bits per second');
+/** Largest rate that anything has or is planned for. */
+export const MOST_RATE_BPS = 1e13;
+export const RateBps = z.number().min(0).max(MOST_RATE_BPS).describe('bits per second');
 /** Sizes of memory: up to 1 PiB. */
 export const Bytes = z
   .int()

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SlotRef } from './boards.js';
-import { Id, Name, Origin, TimestampMs } from './common.js';
+import { Id, MOST_RATE_BPS, Name, Origin, TimestampMs } from './common.js';
 import { NfRef } from './reconfiguration.js';
 
 /**
@@ -47,7 +47,7 @@ const groupFields = {
   accelerators: z.array(LentAccelerator).min(1).max(MAX_ACCELERATORS),
   strategy: LendingStrategy.default('ssm'),
   usage: LendingUsage.default('cpu'),
-  max_bps: z.number().min(1000).max(1e13).nullable().default(null).describe('the full rate, for usage `bps`'),
+  max_bps: z.number().min(1000).max(MOST_RATE_BPS).nullable().default(null).describe('the full rate, for usage `bps`'),
   th_up: z.number().gt(0).max(1).default(0.75).describe('a VNF qualifies above this share of its maximum'),
   th_low: z.number().min(0).max(1).default(0.65).describe('a holder gives up below this share of its maximum'),
   slice_s: z.number().min(1).max(3600).default(11).describe('a holder keeps it at least this long while others wait'),

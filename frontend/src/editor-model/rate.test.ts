@@ -8,7 +8,7 @@ describe('rates', () => {
     expect(parseRate('1.5 Gbit/s')).toBe(1.5e9);
     expect(parseRate('800kbps')).toBe(800e3);
     expect(parseRate('64')).toBe(64);
-    for (const text of ['', 'fast', '-1M', '20 MB', '99T']) expect(parseRate(text)).toBeNull();
+    for (const text of ['', 'fast', '-1M', '20 MB', '11T']) expect(parseRate(text)).toBeNull();
   });
 
   it('reads back exactly what it writes', () => {

@@ -31,7 +31,7 @@ it('names each field that is missing or out of bounds', () => {
   expect([...formProblems(fields, { ...draft, id: '' }).keys()]).toEqual(['/id', '/node', '/config/to']);
   const config = { ...asValues(ofKind(CLIENT, {}, []).config), to: 'web-1', rate_per_s: 1e9 };
   const fast = { ...draft, id: 'web', node: 'client-1', config };
-  expect([...formProblems(fields, fast)]).toEqual([['/config/rate_per_s', 'must be at most 2000']]);
+  expect([...formProblems(fields, fast)]).toEqual([['/config/rate_per_s', 'must be at most 2000 requests/s']]);
   expect(nameProblem(fast)).toEqual({});
 });
 

@@ -1,12 +1,12 @@
 import { Button, NumberInput, Select, TextInput } from '@mantine/core';
-import type { CaptureStatus, HostNode } from '@orrery/contract';
+import { CaptureRequest, type CaptureStatus, type HostNode } from '@orrery/contract';
 import { IconEye, IconPlayerStop } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useStore } from 'zustand';
 import { call } from '../../shared/api/client.js';
 import { useNeeds } from '../../shared/api/session.js';
-import { countText, type Entry, numberProblem } from '../../shared/format/number.js';
+import { boundsOf, countText, type Entry, numberProblem } from '../../shared/format/number.js';
 import { clockTextMs } from '../../shared/format/time.js';
 import { Panel } from '../../shared/page/page-header.js';
 import type { Column } from '../../shared/table/column.js';
@@ -20,8 +20,8 @@ import { captureEnd } from './capture-end.js';
 import { lastCapture } from './last-capture.js';
 import classes from './twin-lab.module.css';
 
-const SECONDS = { min: 1, max: 300, whole: true };
-const PACKETS = { min: 1, max: 10_000, whole: true };
+const SECONDS = boundsOf(CaptureRequest.shape.duration_s.unwrap(), 's');
+const PACKETS = boundsOf(CaptureRequest.shape.packets.unwrap(), 'packets');
 
 const endPoint = (address: string | null, port: number | null) =>
   address === null ? '–' : port === null ? address : `${address}:${port}`;

@@ -48,6 +48,14 @@ describe('fields that a value must fit', () => {
     expect(value()).toBe(3e6);
   });
 
+  it('tell the largest rate that the field takes', async () => {
+    const { replace } = show<number>(1e6, (rate, set) => (
+      <RateInput label="Rate" most={100e9} value={rate} onChange={(next) => next !== null && set(next)} />
+    ));
+    await replace('fast');
+    expect(screen.getByText('must be a rate up to 100 Gbit/s, such as 20 Mbit/s')).toBeTruthy();
+  });
+
   it('keep a name of the wrong form in sight with the reason', async () => {
     const problemOf = (text: string) => (/^[a-z]+$/.test(text) ? null : 'small letters');
     const { input, value, replace } = show<string>('guard', (name, set) => (

@@ -71,6 +71,16 @@ describe('formFields', () => {
     ]);
   });
 
+  it('names values as the schema does', () => {
+    const [flows] = formFields({
+      properties: { flows: { enum: ['keep', 'move_all'], titles: { keep: 'They stay' } } },
+    });
+    expect(flows?.kind === 'choice' && flows.options).toEqual([
+      { value: 'keep', title: 'They stay' },
+      { value: 'move_all', title: 'Move all' },
+    ]);
+  });
+
   it('labels a property with its unit', () => {
     expect(titleOf('rate_bps')).toBe('Rate (bit/s)');
     expect(titleOf('default-action')).toBe('Default action');
@@ -81,6 +91,26 @@ describe('formFields', () => {
     expect(titleOf('nfs')).toBe('NFs');
     expect(lowered('Rate of each NF')).toBe('rate of each NF');
     expect(field('default_action').title).toBe('Otherwise');
+  });
+
+  it('tells a limit with the unit of its field', () => {
+    const parts = [
+      { rate_bps: { type: 'number', maximum: 1e11 } },
+      { rate: { type: 'number', unit: 'bps', maximum: 1e13 } },
+      { late_us: { type: 'number', maximum: 1e9 } },
+      { requests: { type: 'number', unit: 'requests/s', maximum: 2000 } },
+      { mean: { type: 'number', unit: 'of a core', maximum: 0.5 } },
+      { ports: { type: 'integer', maximum: 65_535 } },
+    ];
+    const problems = parts.map((properties) => fieldProblem(formFields({ properties })[0]!, 1e15));
+    expect(problems.map((problem) => problem?.replace('must be at most ', ''))).toEqual([
+      '100 Gbit/s',
+      '10 Tbit/s',
+      '1,000,000,000 µs',
+      '2000 requests/s',
+      '0.5 of a core',
+      '65535',
+    ]);
   });
 
   it('sums a row up with acronyms and units as people write them', () => {
@@ -124,7 +154,7 @@ describe('formFields', () => {
   });
 
   it('names what is wrong with a value', () => {
-    expect(fieldProblem(field('rate_bps'), 10)).toMatch(/at least 1000/);
+    expect(fieldProblem(field('rate_bps'), 10)).toBe('must be at least 1 kbit/s');
     expect(fieldProblem(field('rate_bps'), 1000.5)).toMatch(/whole/);
     expect(fieldProblem(field('rules'), [1, 2, 3, 4])).toMatch(/at most 3/);
     expect(fieldProblem(field('rules'), undefined)).toMatch(/must be given/);

@@ -1,4 +1,4 @@
-import type { FormField } from './field-model.js';
+import { type FormField, withUnit } from './field-model.js';
 import { asValues, type Values } from './field-values.js';
 
 /** The pattern of a non-blank text. */
@@ -25,9 +25,9 @@ export function fieldProblem(field: FormField, value: unknown): string | null {
     case 'number':
       if (typeof value !== 'number' || !Number.isFinite(value)) return 'must be a number';
       if (field.integer && !Number.isInteger(value)) return 'must be a whole number';
-      if (field.above !== null && value <= field.above) return `must be more than ${field.above}`;
-      if (field.min !== null && value < field.min) return `must be at least ${field.min}`;
-      return field.max !== null && value > field.max ? `must be at most ${field.max}` : null;
+      if (field.above !== null && value <= field.above) return `must be more than ${withUnit(field, field.above)}`;
+      if (field.min !== null && value < field.min) return `must be at least ${withUnit(field, field.min)}`;
+      return field.max !== null && value > field.max ? `must be at most ${withUnit(field, field.max)}` : null;
     case 'choice':
       return field.options.some((option) => option.value === value) ? null : 'must be one of the options';
     case 'rows':

@@ -1,14 +1,15 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
+import { MOST_RATE_BPS } from '@orrery/contract';
 import { useEffect, useState } from 'react';
 import { parseRate, rateText } from '../../editor-model/rate.js';
 import { useRejectedEntry } from './rejected-entries.js';
-
-const NO_RATE = 'must be a rate up to 10 Tbit/s, such as 20 Mbit/s';
 
 interface RateInputProps extends Pick<TextInputProps, 'inputWrapperOrder'> {
   readonly label: string;
   readonly value: number | null;
   readonly onChange: (bps: number | null) => void;
+  /** Largest rate, bit/s. */
+  readonly most?: number;
   /** Shown while nothing is set; with it the field may be emptied. */
   readonly placeholder?: string;
   readonly description?: string;
@@ -18,7 +19,16 @@ interface RateInputProps extends Pick<TextInputProps, 'inputWrapperOrder'> {
 }
 
 /** A rate as people write it: `20M`, `1.5 Gbit/s`. Invalid input stays in the field with an error and changes nothing. */
-export function RateInput({ label, value, onChange, placeholder, hideLabel, error, ...rest }: RateInputProps) {
+export function RateInput({
+  label,
+  value,
+  onChange,
+  most = MOST_RATE_BPS,
+  placeholder,
+  hideLabel,
+  error,
+  ...rest
+}: RateInputProps) {
   const shown = value === null ? '' : rateText(value);
   const [text, setText] = useState(shown);
   const [bad, setBad] = useState(false);
@@ -26,7 +36,7 @@ export function RateInput({ label, value, onChange, placeholder, hideLabel, erro
     setText((now) => ((now.trim() === '' ? null : parseRate(now)) === value ? now : shown));
     setBad(false);
   }, [value, shown]);
-  const rejected = bad ? NO_RATE : null;
+  const rejected = bad ? `must be a rate up to ${rateText(most)}, such as ${rateText(Math.min(20e6, most))}` : null;
   useRejectedEntry(label, rejected);
   return (
     <TextInput

@@ -1,14 +1,14 @@
 import { NumberInput } from '@mantine/core';
-import type { KeepFlows } from '@orrery/contract';
-import { type Entry, numberProblem } from '../format/number.js';
+import { KeepFlows } from '@orrery/contract';
+import { boundsOf, type Entry, numberProblem } from '../format/number.js';
 import classes from './splits.module.css';
 
 /** What is typed for the limits of flows in progress; a text is no number yet. */
 export type LimitEntries = Readonly<Record<keyof KeepFlows, Entry>>;
 
 const BOUNDS = {
-  idle_timeout_s: { min: 1, max: 86_400, whole: true },
-  capacity: { min: 1, max: 1_048_576, whole: true },
+  idle_timeout_s: boundsOf(KeepFlows.shape.idle_timeout_s.unwrap(), 's'),
+  capacity: boundsOf(KeepFlows.shape.capacity.unwrap(), 'flows'),
 } as const;
 const FIELDS = [
   ['idle_timeout_s', 'Until idle for, s'],

@@ -220,7 +220,7 @@ describe('the ranges of a running NF', () => {
     if (text) await userEvent.type(field, text);
     await userEvent.tab();
     expect([field.value, ask.disabled]).toEqual([text, true]);
-    expect(within(dialog).getByText('A whole number from 1 to 1048576')).toBeDefined();
+    expect(within(dialog).getByText('A whole number from 1 to 1048576 flows')).toBeDefined();
     await userEvent.clear(field);
     await userEvent.type(field, '500');
     expect(ask.disabled).toBe(false);

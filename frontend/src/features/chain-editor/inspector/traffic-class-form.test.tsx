@@ -75,7 +75,7 @@ describe('TrafficClassForm', () => {
     await user.clear(field('Mean packet'));
     expect(now().packet_bytes).toBe(800);
     await user.type(field('Mean packet'), '20');
-    expect(screen.getByText('must be at least 64')).toBeTruthy();
+    expect(screen.getByText('must be at least 64 bytes')).toBeTruthy();
     await user.type(field('Mean packet'), '0');
     expect(now()).toMatchObject({ rate_bps: 30e6, packet_bytes: 200 });
     act(() => store.undo());

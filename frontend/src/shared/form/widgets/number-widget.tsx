@@ -1,7 +1,7 @@
 import { NumberInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { Entry } from '../../format/number.js';
-import { isRate, type NumberField, unitText } from '../field-model.js';
+import { isRate, LARGEST_PORT, type NumberField, unitText } from '../field-model.js';
 import { fieldProblem } from '../field-problems.js';
 import { RateInput } from '../rate-input.js';
 import { useRejectedEntry } from '../rejected-entries.js';
@@ -10,9 +10,6 @@ import { emptyOf, INPUT_ORDER, inputProps, type WidgetProps } from '../widget.js
 export function NumberWidget(props: WidgetProps<NumberField>) {
   return isRate(props.field) ? <RateWidget {...props} /> : <PlainWidget {...props} />;
 }
-
-/** Numbers up to it, such as ports, have no separators. */
-const LARGEST_PORT = 65_535;
 
 /** A number of the schema. Invalid input stays in the field with an error and changes nothing; one that is left empty shows its default. */
 function PlainWidget(props: WidgetProps<NumberField>) {
@@ -54,6 +51,7 @@ function RateWidget(props: WidgetProps<NumberField>) {
     <RateInput
       label={hideLabel ? label : field.title.replace(' (bit/s)', '')}
       hideLabel={hideLabel}
+      most={field.max ?? undefined}
       description={hideLabel || compact ? undefined : field.description || undefined}
       inputWrapperOrder={INPUT_ORDER}
       error={problem}

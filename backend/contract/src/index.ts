@@ -80,6 +80,7 @@ export * from './sample-keys.js';
 export * from './scaling.js';
 export * from './scenario.js';
 export * from './service-request.js';
+export * from './service-request-name.js';
 export * from './shell.js';
 export * from './shell-limits.js';
 export * from './slos.js';

@@ -141,7 +141,7 @@ describe('service requests', () => {
     const answer = await server.api.call('createServiceRequests', { body: { requests } });
     expect(answer.results.map(({ why }) => why)).toEqual([
       null,
-      expect.stringContaining(`belong to ${answer.results[0]!.id} already`),
+      expect.stringContaining('belong to the request "client-1 (port.dst 7) → monitor" already'),
       null,
     ]);
     const others = await Promise.all(
@@ -213,11 +213,27 @@ describe('service requests', () => {
     await server.finished(operation);
     const first = await server.api.call('createServiceRequest', { body: asked(80) });
     const same = await server.api.call('createServiceRequest', { body: asked(80, { throughput_bps: 1 }) });
-    expect(same).toMatchObject({ state: 'refused', why: expect.stringContaining(first.id) });
+    const why =
+      'Packets of client-1 that match belong to the request "client-1 (port.dst 80) → monitor → ids" already.';
+    expect(same).toMatchObject({ state: 'refused', why });
     const others = await server.api.call('createServiceRequest', {
       body: asked(81, { from: ['client-2'], throughput_bps: 1 }),
     });
     expect(others).toMatchObject({ state: 'refused', why: expect.stringContaining('the chain other') });
+    const third = await server.api.call('createServiceRequest', { body: asked(80, { throughput_bps: 2 }) });
+    await server.api.call('deleteServiceRequest', { params: { id: same.id } });
+    expect((await server.api.request('getServiceRequest', { params: { id: same.id } })).status).toBe(404);
+    const dismiss = (query: object) => server.api.request('dismissServiceRequests', { query } as never);
+    expect((await dismiss({})).status).toBe(400);
+    expect((await dismiss({ state: 'active' })).status).toBe(400);
+    const idsNow = async () => (await server.api.call('listServiceRequests')).items.map((it) => it.id);
+    expect((await dismiss({ state: 'refused', pool: 'none' })).status).toBe(204);
+    expect(await idsNow()).toEqual([third.id, others.id, first.id]);
+    expect((await dismiss({ state: 'refused' })).status).toBe(204);
+    expect(await idsNow()).toEqual([first.id]);
+    const { items: events } = await server.api.call('listEvents', { query: { limit: 1000 } });
+    const dismissed = eventsOf(events, 'service-request').filter(({ type }) => type === 'service-request.dismissed');
+    expect(dismissed.map(({ data }) => data.requests.length)).toEqual([1, 2]);
     const pointersOf = async (body: object) => {
       const answer = await server.api.request('createServiceRequest', { body: JSON.stringify(body) });
       expect(answer.status).toBe(422);

@@ -56,6 +56,8 @@ export interface Admission {
   readonly edges_left: number;
   /** Of the switches; absent: without end. */
   readonly room?: EntryRoom;
+  /** What reasons call a class by its id; absent: by the id. */
+  readonly nameOf?: (id: string) => string;
 }
 
 export interface Accepted {
@@ -111,6 +113,7 @@ export class Admissions {
   private readonly state: LiveState;
   private readonly room: EntryRoom | null;
   private readonly known: ClassIndex | null;
+  private readonly nameOf: (id: string) => string;
   private readonly others = new ClassIndex();
   private readonly booked: ClassIndex;
   /** What instances carry beyond what is booked, which requests that are booked next are taken for. */
@@ -121,8 +124,9 @@ export class Admissions {
   private classes: number;
   private edgesLeft: number;
 
-  constructor({ state, ways, known, held, booked, classes, edges_left, room }: Admission) {
+  constructor({ state, ways, known, held, booked, classes, edges_left, room, nameOf }: Admission) {
     this.room = room ?? null;
+    this.nameOf = nameOf ?? ((id) => id);
     this.state = state;
     this.network = prepareNetwork(liveNetwork(state));
     this.known = known ?? null;
@@ -139,10 +143,12 @@ export class Admissions {
 
   decide(asked: AskedRequest, explains: boolean): Decision {
     const taken = this.booked.conflictOf(asked) ?? this.known?.conflictOf(asked) ?? this.others.conflictOf(asked);
-    if (taken)
-      return refusal(`Packets of ${taken.host} that match belong to ${taken.id} already.`, [
-        { constraint: 'classifier', needed: 1, available: 0, unit: 'classes', where: taken.id },
+    if (taken) {
+      const owner = this.nameOf(taken.id);
+      return refusal(`Packets of ${taken.host} that match belong to ${owner} already.`, [
+        { constraint: 'classifier', needed: 1, available: 0, unit: 'classes', where: owner },
       ]);
+    }
     if (this.classes >= MAX_WAY_CLASSES)
       return refusal(`The pool carries ${MAX_WAY_CLASSES} requests, which is the most.`, [
         {

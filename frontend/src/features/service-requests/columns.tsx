@@ -1,7 +1,8 @@
-import type { MeasuredRequest, ServicePool } from '@orrery/contract';
+import { type MeasuredRequest, type ServicePool, serviceRequestName } from '@orrery/contract';
 import type { Column } from '../../shared/table/column.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { type Status, StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './service-requests.module.css';
 
@@ -15,11 +16,6 @@ const STATUS: Readonly<Record<MeasuredRequest['state'], Status>> = {
   released: 'idle',
 };
 
-function matchText(match: MeasuredRequest['match']): string {
-  const terms = match.map(({ attribute, op, value }) => `${op === 'is-not' ? 'not ' : ''}${attribute} ${value}`);
-  return terms.join(', ') || 'all';
-}
-
 export function wayText({ way }: Pick<MeasuredRequest, 'way'>): string {
   return way ? way.stages.map(({ instance }) => instance).join(' → ') : '';
 }
@@ -31,9 +27,10 @@ export function RequestState({ request: { state } }: { readonly request: Pick<Me
 export const REQUEST_COLUMNS: readonly Column<MeasuredRequest>[] = [
   {
     id: 'class',
-    title: 'Packets',
+    title: 'Request',
+    hint: 'Hosts that send, their packets, and the functions that these pass',
     className: classes.wide,
-    value: ({ from, match }) => `${from.join(', ')}: ${matchText(match)}`,
+    value: serviceRequestName,
   },
   { id: 'state', title: 'State', value: ({ state }) => state, cell: (request) => <RequestState request={request} /> },
   {
@@ -73,8 +70,15 @@ export const REQUEST_COLUMNS: readonly Column<MeasuredRequest>[] = [
     value: ({ throughput_bps }) => throughput_bps,
     cell: ({ throughput_bps }) => <RateText quantity="bps" value={throughput_bps} />,
   },
+  {
+    id: 'asked',
+    title: 'Asked',
+    value: ({ created_ms }) => created_ms,
+    cell: ({ created_ms }) => <RelativeTime t_ms={created_ms} />,
+  },
   { id: 'pool', title: 'Pool', value: ({ pool }) => pool, hidden: true },
   { id: 'by', title: 'By', value: ({ by }) => by, hidden: true },
+  { id: 'id', title: 'Id', value: ({ id }) => id, hidden: true },
 ];
 
 export const INSTANCE_COLUMNS: readonly Column<ServicePool['instances'][number]>[] = [

@@ -88,6 +88,8 @@ const POOL: ServicePool = {
   created_ms: 1,
 };
 
+const NAMED = 'Service request client-1 (port.dst 80) → firewall';
+
 const lists: Record<string, readonly unknown[] | null> = {};
 /** Requests beyond the newest. */
 const unlisted: MeasuredRequest[] = [];
@@ -165,7 +167,7 @@ describe('Service requests', () => {
     expect(table.getAllByText('400')).toHaveLength(2);
     expect(table.getByText(REFUSED.why!)).toBeTruthy();
     await user.click(table.getAllByRole('button', { name: /port.dst 80/ })[0]!);
-    const detail = within(screen.getByRole('complementary', { name: 'Service request sr-1' }));
+    const detail = within(screen.getByRole('complementary', { name: NAMED }));
     expect(within(detail.getByRole('list', { name: 'Stages' })).getByText('firewall-2')).toBeTruthy();
     for (const text of [
       'firewall-1',
@@ -207,9 +209,24 @@ describe('Service requests', () => {
     lists.listServiceRequests = [REFUSED];
     lists.listServicePools = [POOL];
     show('/service-requests?request=sr-2');
-    const detail = within(await screen.findByRole('complementary', { name: 'Service request sr-2' }));
+    const detail = within(await screen.findByRole('complementary', { name: NAMED }));
     expect(detail.getByText(REFUSED.why!)).toBeTruthy();
     expect(detail.queryByRole('button', { name: 'Release' })).toBeNull();
+    expect(detail.getByText('sr-2', { selector: 'code' })).toBeTruthy();
+  });
+
+  it('takes refused requests off the list, one at once and all once that is confirmed', async () => {
+    lists.listServiceRequests = [ACTIVE, REFUSED, { ...REFUSED, id: 'sr-5' }];
+    lists.listServicePools = [POOL];
+    const user = show('/service-requests?request=sr-2');
+    await user.click(await screen.findByRole('button', { name: 'Dismiss' }));
+    await waitFor(() => expect(call).toHaveBeenCalledWith('deleteServiceRequest', { params: { id: 'sr-2' } }));
+    await waitFor(() => expect(screen.queryByRole('complementary')).toBeNull());
+    await user.click(screen.getByRole('button', { name: 'Dismiss refused (2)' }));
+    expect(await screen.findByText(/All 2 refused requests go off the list/)).toBeTruthy();
+    await user.click(screen.getByRole('button', { name: 'Dismiss all' }));
+    const input = { query: { state: 'refused' } };
+    await waitFor(() => expect(call).toHaveBeenCalledWith('dismissServiceRequests', input));
   });
 
   it('reads the newest first, counts by the server, and shows one that is not among them', async () => {
@@ -219,7 +236,7 @@ describe('Service requests', () => {
     const user = show('/service-requests?request=sr-3');
     expect(await screen.findByText('The newest 2 of 3.')).toBeTruthy();
     expect(await screen.findByText(/1 active, 1 broken/)).toBeTruthy();
-    const detail = within(await screen.findByRole('complementary', { name: 'Service request sr-3' }));
+    const detail = within(await screen.findByRole('complementary', { name: NAMED }));
     expect(detail.getByText(REFUSED.why!)).toBeTruthy();
     const table = within(screen.getByRole('table', { name: 'Service requests' }));
     const shown = () => table.getAllByRole('button', { name: /port.dst 80/ });
@@ -249,7 +266,7 @@ describe('Service requests', () => {
     const [, first] = table.getAllByRole('row');
     expect(within(first!).getByText('late')).toBeTruthy();
     await user.click(within(first!).getByRole('button', { name: /port.dst 80/ }));
-    const detail = within(screen.getByRole('complementary', { name: 'Service request sr-9' }));
+    const detail = within(screen.getByRole('complementary', { name: NAMED }));
     expect(detail.getByText(/Its packets take longer than its bound/)).toBeTruthy();
     expect(detail.getByText('No other way keeps the bound.')).toBeTruthy();
     expect(detail.getByRole('button', { name: 'Release' })).toBeTruthy();

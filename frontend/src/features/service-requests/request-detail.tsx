@@ -1,4 +1,5 @@
-import type { MeasuredRequest, RejectedInstance, ServicePool } from '@orrery/contract';
+import { Button } from '@mantine/core';
+import { type MeasuredRequest, type RejectedInstance, type ServicePool, serviceRequestName } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { call } from '../../shared/api/client.js';
@@ -9,6 +10,7 @@ import { DetailPanel, DetailSection, Facts } from '../../shared/ui/detail-panel.
 import { notifyError } from '../../shared/ui/notify.js';
 import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
 import { Reason } from '../../shared/ui/reason.js';
+import { RelativeTime } from '../../shared/ui/relative-time.js';
 import { RequestState } from './columns.js';
 import classes from './service-requests.module.css';
 
@@ -21,6 +23,7 @@ interface RequestDetailProps {
 /** The way of a request with the latencies of its stages, or why it has none, and what spoke against other instances. */
 export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
   const { id, state, way, why, latency_us, throughput_bps, measured, nearest_us, rejected, functions } = request;
+  const name = serviceRequestName(request);
   const queries = useQueryClient();
   const refusal = useNeeds('operator');
   const release = useMutation({
@@ -28,17 +31,30 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
     onError: (error) => notifyError('The request was not released', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['service-requests'] }),
   });
+  const dismiss = useMutation({
+    mutationFn: () => call('deleteServiceRequest', { params: { id } }),
+    onSuccess: onClose,
+    onError: (error) => notifyError('The request was not dismissed', error),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['service-requests'] }),
+  });
   const holds = ['requested', 'deploying', 'active', 'late', 'broken'].includes(state);
   return (
-    <DetailPanel title={id} label={`Service request ${id}`} onClose={onClose}>
+    <DetailPanel title={name} label={`Service request ${name}`} onClose={onClose}>
       <Facts
         items={[
           ['State', <RequestState key="state" request={request} />],
+          [
+            'Asked',
+            <span key="asked">
+              <RelativeTime t_ms={request.created_ms} /> by {request.by}
+            </span>,
+          ],
           ['Functions', functions.join(', ')],
           ['Latency bound', <RateText key="bound" quantity="us" value={latency_us} inText />],
           ['Measured', <MeasuredText key="measured" quantity="us" value={measured.latency_us} inText />],
           ['Booked', <RateText key="booked" quantity="bps" value={throughput_bps} inText />],
           ['Carried', <MeasuredText key="carried" quantity="bps" value={measured.bps} inText />],
+          ['Id', <code key="id">{id}</code>],
         ]}
       />
       {state === 'late' && (
@@ -78,6 +94,18 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
           >
             Release
           </ConfirmButton>
+        </Reason>
+      )}
+      {state === 'refused' && (
+        <Reason of={refusal}>
+          <Button
+            variant="default"
+            disabled={refusal !== null}
+            loading={dismiss.isPending}
+            onClick={() => dismiss.mutate()}
+          >
+            Dismiss
+          </Button>
         </Reason>
       )}
       {request.operation_id !== null && (

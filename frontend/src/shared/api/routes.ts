@@ -38,6 +38,7 @@ export const PATHS = {
   createServiceRequest: ['POST', '/service-requests'],
   getServiceRequest: ['GET', '/service-requests/{id}'],
   createServiceRequests: ['POST', '/service-requests/bulk'],
+  dismissServiceRequests: ['DELETE', '/service-requests'],
   getBulkProgress: ['GET', '/service-requests/bulk/{id}'],
   deleteServiceRequest: ['DELETE', '/service-requests/{id}'],
   createPlan: ['POST', '/plans'],

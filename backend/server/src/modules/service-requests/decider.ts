@@ -9,6 +9,7 @@ import {
   MAX_POOL_INSTANCES,
   type PoolInstance,
   type ServiceRequestSpec,
+  serviceRequestName,
 } from '@orrery/contract';
 import { type Accepted, Admissions, ClassIndex, type Decision, edgesLeft } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
@@ -258,6 +259,8 @@ class Call {
   private readonly slots = new Set<string>();
   /** Told of all its requests: of one call they are in the order in which they were asked for. */
   private readonly beganMs = Date.now();
+  /** Of this call, by id: those that are booked first may be in the way of others. */
+  private readonly asked = new Map<string, ServiceRequestSpec>();
 
   constructor(
     private readonly pools: Pools,
@@ -295,6 +298,7 @@ class Call {
 
   async admit(asked: ServiceRequestSpec & { readonly id: string }, explains: boolean): Promise<Decision> {
     const { admissions } = this.sessions.get(asked.pool) ?? (await this.begin(asked.pool));
+    this.asked.set(asked.id, asked);
     const decision = admissions.decide(asked, explains);
     if (decision.accepted && decision.deployments.length > 0)
       for (const { option } of admissions.deployed) {
@@ -320,6 +324,12 @@ class Call {
     }
   }
 
+  /** What a class is called that is in the way: of a request, or of another chain, whose id is its name. */
+  private nameOf(id: string): string {
+    const request = this.asked.get(id) ?? this.requests.find(id);
+    return request ? `the request "${serviceRequestName(request)}"` : id;
+  }
+
   private async begin(name: string): Promise<Session> {
     const pool = this.pools.get(name);
     const all = this.requests.heldOf(name);
@@ -339,6 +349,7 @@ class Call {
       classes: claims.length,
       edges_left: edgesLeft(ways),
       ...(entries ? { room: entries } : {}),
+      nameOf: (id) => this.nameOf(id),
     });
     const session = { pool, admissions };
     this.sessions.set(name, session);

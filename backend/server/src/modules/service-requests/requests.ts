@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import type { EventDraft, MeasuredRequest } from '@orrery/contract';
+import { type EventDraft, type MeasuredRequest, serviceRequestName } from '@orrery/contract';
 import { grouped } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
@@ -91,12 +91,21 @@ export class Requests implements OnModuleInit {
     return { ...request, measured };
   }
 
-  /** Gives back what the request holds. Throws 404, and 409 if it holds nothing. */
+  /** Gives back what the request holds, or forgets one that was refused. Throws 404, and 409 if it was released. */
   release(id: string, by: string): Promise<void> {
     return this.collections.commit((batch) => {
       const request = this.requests.get(id);
+      if (request.state === 'refused') return this.dismissIn(batch, [request], by);
       if (!claims(request)) throw conflict(`The request is ${request.state}.`);
       this.releaseIn(batch, [request], by);
+    });
+  }
+
+  /** Forgets those that were refused, of one pool or of all. */
+  dismissRefused(pool: string | undefined, by: string): Promise<void> {
+    return this.collections.commit((batch) => {
+      const refused = this.requests.all().filter(({ state }) => state === 'refused');
+      this.dismissIn(batch, pool === undefined ? refused : refused.filter((it) => it.pool === pool), by);
     });
   }
 
@@ -104,6 +113,11 @@ export class Requests implements OnModuleInit {
     const released = requests.map((it) => ({ ...it, state: 'released' as const, updated_ms: Date.now() }));
     for (const request of released) batch.put(this.requests, request);
     this.tellIn(batch, 'service-request.released', released, by);
+  }
+
+  private dismissIn(batch: Batch, requests: readonly StoredRequest[], by: string): void {
+    for (const { id } of requests) batch.remove(this.requests, id);
+    this.tellIn(batch, 'service-request.dismissed', requests, by);
   }
 
   /** Changes the state of requests, with their event. */
@@ -131,7 +145,10 @@ export class Requests implements OnModuleInit {
       const draft: EventDraft<RequestEvent> = {
         type,
         subject: this.pools.find(name)?.chain_id ?? name,
-        message: count === 1 ? `Service request ${those[0]!.id} is ${done}` : `${count} service requests are ${done}`,
+        message:
+          count === 1
+            ? `Service request "${serviceRequestName(those[0]!)}" is ${done}`
+            : `${count} service requests are ${done}`,
         ...(actor === undefined ? {} : { actor }),
         data: { pool: name, count, requests: those.slice(0, 20).map(({ id }) => id) },
       };

@@ -108,6 +108,11 @@ class ServiceRequestsController {
     return this.decider.createAll(body, caller.name, gone);
   }
 
+  @Route('dismissServiceRequests')
+  dismissRefused(@Input() { query }: RouteInput<'dismissServiceRequests'>, @Caller() caller: SessionInfo) {
+    return this.requests.dismissRefused(query.pool, caller.name);
+  }
+
   @Route('getBulkProgress')
   progress(@Input() { params }: RouteInput<'getBulkProgress'>) {
     return this.decider.progress(params.id);

@@ -112,18 +112,20 @@ export function Troubles() {
   if (troubles.length === 0) return null;
   return (
     <ul className={classes.troubles} aria-label="Problems">
-      {troubles.map(({ key, name, status, detail, chain_id, path = chain_id && chainPath(chain_id) }) => (
-        <li key={key} data-status={cut ? 'stale' : status}>
-          {path === null ? (
-            <StatusBadge state={status} label={`${name} ${status}`} />
-          ) : (
-            <Link to={path}>
-              <StatusBadge state={status} label={`${name} ${status}`} />
-            </Link>
-          )}{' '}
-          <span>{detail}</span>
-        </li>
-      ))}
+      {troubles.map(
+        ({ key, name, status, says = status, detail, chain_id, path = chain_id && chainPath(chain_id) }) => (
+          <li key={key} data-status={cut ? 'stale' : status}>
+            {path === null ? (
+              <StatusBadge state={status} label={`${name} ${says}`} />
+            ) : (
+              <Link to={path}>
+                <StatusBadge state={status} label={`${name} ${says}`} />
+              </Link>
+            )}{' '}
+            <span>{detail}</span>
+          </li>
+        ),
+      )}
     </ul>
   );
 }

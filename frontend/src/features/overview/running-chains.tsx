@@ -6,6 +6,7 @@ import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { useDeployments, useNfInstances } from '../../shared/api/queries.js';
 import { ChainState } from '../../shared/chain/chain-state.js';
+import { lossOf, stateWithLoss } from '../../shared/chain/slo-miss.js';
 import { worstFirst } from '../../shared/chain/worst-first.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { useSeededSamples } from '../../shared/stream/seed.js';
@@ -34,6 +35,9 @@ interface Known {
   readonly instances: readonly NfInstance[];
 }
 
+const shownState = ({ chain_id, state }: Deployment, slos: readonly SloStatus[]) =>
+  stateWithLoss(state, lossOf(slos, chain_id));
+
 function columnsOf({ titleOf, slos, instances }: Known): readonly Column<Deployment>[] {
   const key = (name: SampleMetric<'chain'>) => (row: Deployment) => sampleKey('chain', row.chain_id, name);
   const originOf = ({ chain_id: id }: Deployment) =>
@@ -54,7 +58,7 @@ function columnsOf({ titleOf, slos, instances }: Known): readonly Column<Deploym
       id: 'state',
       title: 'State',
       className: classes.state,
-      value: ({ state }) => state,
+      value: (row) => shownState(row, slos),
       cell: ({ chain_id, state }) => <ChainState chainId={chain_id} state={state} />,
     },
     {
@@ -96,7 +100,7 @@ export function RunningChains() {
         query={query}
         cards={620}
         columns={columnsOf({ titleOf, slos, instances })}
-        rows={worstFirst(deployments, ({ state }) => state)}
+        rows={worstFirst(deployments, (row) => shownState(row, slos))}
         rowKey={({ chain_id }) => chain_id}
         empty={
           <EmptyState

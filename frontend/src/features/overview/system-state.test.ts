@@ -61,10 +61,17 @@ describe('the state of the system', () => {
       {
         name: 'Chain ch-1',
         status: 'degraded',
+        says: 'misses objectives',
         detail: 'Objective violated: latency 3.00 ms, at most 2.00 ms; latency nothing measured, at most 2.00 ms.',
       },
     ]);
     expect(systemState(health('ok'), found)).toBe('degraded');
+  });
+
+  it('calls a chain that loses packets degraded, as its row does', () => {
+    const loss = { ...slo('ch-1', 'violated', 0.03), kind: 'loss', unit: 'share', target: 0.01 } as SloStatus;
+    const detail = 'Objective violated: lost packets 3.0 %, at most 1.0 %.';
+    expect(troubles({ slos: [loss] })).toMatchObject([{ says: 'degraded', detail }]);
   });
 
   it('tells of objectives between classes what they ask for', () => {
@@ -112,17 +119,26 @@ describe('the state of the system', () => {
   });
 });
 
-it('tells open alerts with their causes, apart from the troubles of now', () => {
-  const alert = (id: string, state: SloAlert['state'], cause: object | null) =>
-    ({ id, chain_id: 'ch-1', slo_id: 'p99', state, cause }) as SloAlert;
+it('tells objectives with open alerts once each, with the causes, apart from the troubles of now', () => {
+  const alert = (slo_id: string, state: SloAlert['state'], what: string | null) =>
+    ({ id: `${slo_id}-${what}`, chain_id: 'ch-1', slo_id, state, cause: what === null ? null : { what } }) as SloAlert;
   const alerts = [
-    alert('a', 'open', { what: 'link-down at link-1' }),
-    alert('b', 'open', null),
-    alert('c', 'resolved', null),
+    alert('p99', 'open', 'link-down at link-1.'),
+    alert('p50', 'open', null),
+    alert('p99', 'open', 'link-down at link-1'),
+    alert('p99', 'open', 'a fault'),
+    alert('loss', 'resolved', null),
   ];
-  const path = '/slos?slo=ch-1%2Fp99';
   expect(openAlerts(alerts, (id) => `Chain ${id}`)).toEqual([
-    { key: 'a', text: 'Chain ch-1: the budget of p99 burns too fast: link-down at link-1.', path },
-    { key: 'b', text: 'Chain ch-1: the budget of p99 burns too fast: no cause found.', path },
+    {
+      key: 'ch-1/p99',
+      text: 'Chain ch-1: the budget of p99 burns too fast: link-down at link-1; a fault.',
+      path: '/slos?slo=ch-1%2Fp99',
+    },
+    {
+      key: 'ch-1/p50',
+      text: 'Chain ch-1: the budget of p50 burns too fast: no cause found.',
+      path: '/slos?slo=ch-1%2Fp50',
+    },
   ]);
 });

@@ -1,14 +1,16 @@
 import type { Deployment, Health, NfInstance, SloAlert, SloStatus } from '@orrery/contract';
 import type { ChainTitle } from '../../shared/api/chains.js';
+import { lossOf, missText } from '../../shared/chain/slo-miss.js';
 import { endingOf, reasonText } from '../../shared/format/ending.js';
 import { countText } from '../../shared/format/number.js';
-import { quantityOfUnit, quantityText } from '../../shared/format/quantity.js';
 
 export interface Trouble {
   /** Unique among the troubles. */
   readonly key: string;
   readonly name: string;
   readonly status: 'degraded' | 'failed';
+  /** Said after the name; absent: the status. */
+  readonly says?: string;
   readonly detail: string;
   /** The chain that suffers from it; null: all may. */
   readonly chain_id: string | null;
@@ -53,7 +55,9 @@ export function troublesOf({ health, instances, deployments, slos, requests }: K
       .filter((slo) => slo.chain_id === chain_id)
       .map(missText)
       .join('; ')}.`;
-    return { key: `objectives/${chain_id}`, name: titleOf(chain_id), status: 'degraded', detail, chain_id };
+    // Of a chain that runs well as far as the server can see, `degraded` would contradict its state.
+    const says = lossOf(missed, chain_id) ? 'degraded' : 'misses objectives';
+    return { key: `objectives/${chain_id}`, name: titleOf(chain_id), status: 'degraded', says, detail, chain_id };
   });
   const all = [...parts, ...nfs, ...chains, ...objectives, ...requestTroubles(requests)];
   return [...all.filter(({ status }) => status === 'failed'), ...all.filter(({ status }) => status === 'degraded')];
@@ -70,42 +74,30 @@ function requestTroubles({ late, broken }: NonNullable<Known['requests']> = { la
   return [{ key: 'service-requests', name: 'Service requests', status: 'degraded', detail, chain_id: null, path }];
 }
 
-const MISSED: Readonly<Record<SloStatus['kind'], { readonly what: string; readonly bound: string }>> = {
-  latency: { what: 'latency', bound: 'at most' },
-  throughput: { what: 'throughput', bound: 'at least' },
-  loss: { what: 'lost packets', bound: 'at most' },
-  availability: { what: 'delivered packets', bound: 'at least' },
-  'cpu-ratio': { what: 'CPU time of two classes', bound: 'target' },
-  'packet-ratio': { what: 'packets of two classes', bound: 'target' },
-  priority: { what: 'served before a class with priority', bound: 'at most' },
-};
-
-function missText({ kind, unit, measured, target }: SloStatus): string {
-  const text = (value: number) => quantityText(quantityOfUnit(unit), value);
-  const found = measured === null ? 'nothing measured' : text(measured);
-  const { what, bound } = MISSED[kind];
-  return `${what} ${found}, ${bound} ${text(target)}`;
-}
-
 interface OpenAlert {
+  /** `<chain id>/<objective id>` */
   readonly key: string;
   readonly text: string;
   /** Of its objective. */
   readonly path: string;
 }
 
+const objectiveOf = ({ chain_id, slo_id }: SloAlert) => `${chain_id}/${slo_id}`;
+
 /**
- * Open alerts, the worst first. They are no trouble of now: a budget that burned goes on to be told for a while after its
- * objective is met again.
+ * Objectives with open alerts, the worst first: each once, however many of its rules tell. They are no trouble of now: a budget that
+ * burned goes on to be told for a while after its objective is met again.
  */
 export function openAlerts(alerts: readonly SloAlert[], titleOf: ChainTitle): OpenAlert[] {
-  return alerts
-    .filter(({ state }) => state === 'open')
-    .map(({ id, chain_id, slo_id, cause }) => {
-      const why = cause ? cause.what.replace(/\.$/, '') : 'no cause found';
-      const path = `/slos?slo=${encodeURIComponent(`${chain_id}/${slo_id}`)}`;
-      return { key: id, text: `${titleOf(chain_id)}: the budget of ${slo_id} burns too fast: ${why}.`, path };
-    });
+  const open = alerts.filter(({ state }) => state === 'open');
+  return [...new Set(open.map(objectiveOf))].map((key) => {
+    const those = open.filter((alert) => objectiveOf(alert) === key);
+    const { chain_id, slo_id } = those[0]!;
+    const causes = those.flatMap(({ cause }) => (cause ? [cause.what.replace(/\.$/, '')] : []));
+    const why = [...new Set(causes)].join('; ') || 'no cause found';
+    const path = `/slos?slo=${encodeURIComponent(key)}`;
+    return { key, text: `${titleOf(chain_id)}: the budget of ${slo_id} burns too fast: ${why}.`, path };
+  });
 }
 
 /** The server's own status, lowered by any problem in the network. */

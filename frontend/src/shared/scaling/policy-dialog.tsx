@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core';
 import { type NfRef, type ScalingPolicy, ScalingPolicyRequest } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { call } from '../api/client.js';
-import type { FormField } from '../form/field-model.js';
+import type { FormField, NumberField } from '../form/field-model.js';
 import type { Values } from '../form/field-values.js';
 import { SchemaFields } from '../form/schema-fields.js';
 import { useSchemaForm } from '../form/use-schema-form.js';
@@ -30,18 +31,27 @@ const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> 
   },
 };
 const FIELDS = wordedFields(ScalingPolicyRequest, TEXTS);
-const fieldsOf = () => FIELDS;
+const INSTANCES = ['min_instances', 'max_instances'];
+
+/** Of an NF that may have so many instances. */
+function fieldsFor(most: number): FormField[] {
+  return FIELDS.map((field) =>
+    INSTANCES.includes(field.key) ? { ...(field as NumberField), max: most, description: `From 1 to ${most}.` } : field,
+  );
+}
 
 interface PolicyDialogProps {
   readonly nf: NfRef;
   /** Null: a new one. */
   readonly policy: ScalingPolicy | null;
+  /** How many instances the NF may have. */
+  readonly most: number;
   readonly onClose: () => void;
 }
 
-function valuesOf(nf: NfRef, policy: ScalingPolicy | null): Values {
+function valuesOf(nf: NfRef, policy: ScalingPolicy | null, most: number): Values {
   const { nf: _, ...values } = ScalingPolicyRequest.parse(policy ? requestOf(policy) : { nf });
-  return values;
+  return policy ? values : { ...values, max_instances: Math.min(values.max_instances, most) };
 }
 
 function requestOf({
@@ -63,12 +73,13 @@ function check(nf: NfRef, values: Values): Readonly<Record<string, string>> {
 }
 
 /** When the number of instances of an NF follows its load, and how far. */
-export default function PolicyDialog({ nf, policy, onClose }: PolicyDialogProps) {
+export default function PolicyDialog({ nf, policy, most, onClose }: PolicyDialogProps) {
+  const fields = useMemo(() => fieldsFor(most), [most]);
   const queries = useQueryClient();
   const settled = () => queries.invalidateQueries({ queryKey: ['scaling-policies'] });
   const form = useSchemaForm({
-    fieldsOf,
-    initial: valuesOf(nf, policy),
+    fieldsOf: () => fields,
+    initial: valuesOf(nf, policy, most),
     check: (values) => check(nf, values),
     send: (values) => {
       const body = { ...values, nf } as ScalingPolicyRequest;

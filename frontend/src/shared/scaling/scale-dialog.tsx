@@ -6,6 +6,7 @@ import { call } from '../api/client.js';
 import { useNfDescriptors } from '../api/queries.js';
 import { PlanDialog } from '../chain/plan-dialog.js';
 import { planOptionsOf } from '../chain/plan-options.js';
+import { type Entry, numberProblem } from '../format/number.js';
 import { Choice } from '../ui/choice.js';
 import { type ScaledWay, scaledWay } from './scaled-split.js';
 import { plannedStepText } from './scaling-words.js';
@@ -13,6 +14,8 @@ import { plannedStepText } from './scaling-words.js';
 interface ScaleDialogProps {
   readonly nf: NfRef;
   readonly from: number;
+  /** How many it may have. */
+  readonly most: number;
   /** What is offered first. */
   readonly to: number;
   readonly flows: ScaledFlows;
@@ -33,27 +36,27 @@ const FLOWS = [
   },
   { value: 'migrate', label: 'Move', says: 'Flows in progress move with their state to the instance of their range.' },
 ] as const;
-const MOST = 256;
 const DRAIN_S = 300;
 
 /** Another number of instances: shows the plan in which it ends, and begins it on consent. */
 export default function ScaleDialog(props: ScaleDialogProps) {
-  const { nf, from, to, undo, version, plan, onClose } = props;
+  const { nf, from, most, to, undo, version, plan, onClose } = props;
   const { chain_id, node_id } = nf;
   const queries = useQueryClient();
-  const [instances, setInstances] = useState<number | string>(to);
+  const [instances, setInstances] = useState<Entry>(to);
   const [flows, setFlows] = useState(props.flows);
   const descriptors = useNfDescriptors();
-  const count = Number(instances);
-  const isValid = Number.isInteger(count) && count >= 1 && count <= MOST && count !== from;
+  const problem = numberProblem({ min: 1, max: most, whole: true, unit: 'instances' }, instances);
+  const count = problem ? from : Number(instances);
   const kind = nfInstances(plan.graph).find((it) => it.chain_id === chain_id && it.node_id === node_id)?.nf;
   const affinity = descriptors.data?.find(({ id }) => id === kind)?.affinity ?? [];
-  const way = isValid ? scaledWay(plan, nf, { instances: count, flows, isStateful: affinity.length > 0 }) : null;
+  const way = count === from ? null : scaledWay(plan, nf, { instances: count, flows, isStateful: affinity.length > 0 });
   const requestOf = (split: NfSplit) => ({
     chains: [{ chain_id, version, splits: [split] }],
     ...planOptionsOf(plan, {}),
   });
-  const verb = count < from ? 'Scale in' : 'Scale out';
+  const verb = count < from ? 'Scale in' : count > from ? 'Scale out' : 'Scale';
+  const takesBack = undo && count === to;
   const begin = async () => {
     const body = { node_id, instances: count, flows, drain_s: DRAIN_S };
     const options = { idempotencyKey: crypto.randomUUID() };
@@ -63,13 +66,13 @@ export default function ScaleDialog(props: ScaleDialogProps) {
   };
   return (
     <PlanDialog
-      title={undo ? `Undo: ${to} instance${to === 1 ? '' : 's'} of ${node_id}` : `${verb}: ${node_id}`}
-      confirm={undo ? 'Undo' : verb}
+      title={takesBack ? `Undo: ${to} instance${to === 1 ? '' : 's'} of ${node_id}` : `${verb}: ${node_id}`}
+      confirm={takesBack ? 'Undo' : verb}
       request={way && !descriptors.isPending ? requestOf(way.last) : null}
       before={way?.first ? { request: requestOf(way.first), headings: ['First', 'Then'] } : undefined}
       ask={{
         label: 'Show the plan',
-        hint: isValid ? 'Reading the catalogue…' : `Another number than ${from}, at most ${MOST}.`,
+        hint: way ? 'Reading the catalogue…' : `Another number than ${from}, from 1 to ${most}.`,
         onAsk: () => undefined,
       }}
       deploy={begin}
@@ -79,9 +82,10 @@ export default function ScaleDialog(props: ScaleDialogProps) {
         label="Instances"
         description={`${from} now`}
         min={1}
-        max={MOST}
-        allowDecimal={false}
+        max={most}
+        clampBehavior="none"
         value={instances}
+        error={problem}
         onChange={setInstances}
       />
       <p className="muted">

@@ -193,3 +193,27 @@ it('refuses limits that contradict each other at their field, and adds the polic
   await waitFor(() => expect(sent.map(({ name }) => name)).toEqual(['createScalingPolicy']));
   expect(sent[0]!.body).toMatchObject({ nf, min_instances: 9, max_instances: 12, strategy: 'avoid' });
 });
+
+it('is titled as what is filled in, and takes no more instances than the NF may have', async () => {
+  served.descriptors = [{ id: 'ids', scaling: { max_instances: 64 } }];
+  show('operator');
+  await waitFor(() => expect(isDisabled('Scale out…')).toBe(false));
+  await userEvent.click(screen.getByRole('button', { name: 'Scale out…' }));
+  await screen.findByText('Scale out: ids');
+  const field = screen.getByRole('textbox', { name: 'Instances' });
+  await userEvent.clear(field);
+  await screen.findByText('Scale: ids');
+  await userEvent.type(field, '1');
+  await screen.findByText('Scale in: ids');
+  await userEvent.type(field, '00');
+  await screen.findByText('A whole number from 1 to 64 instances');
+  expect(screen.getByText('Another number than 2, from 1 to 64.')).toBeTruthy();
+});
+
+it('says that an NF has as many instances as it may', async () => {
+  served.descriptors = [{ id: 'ids', scaling: { max_instances: 2 } }];
+  show('operator');
+  await screen.findByTitle('It may have no more than 2 instances.');
+  expect(isDisabled('Scale out…')).toBe(true);
+  served.descriptors = [];
+});

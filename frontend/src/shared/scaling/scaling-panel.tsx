@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core';
-import { type NfRef, nfInstances, type Plan, type Scaling, type ScalingPolicy } from '@orrery/contract';
+import { MOST_RANGES, type NfRef, nfInstances, type Plan, type Scaling, type ScalingPolicy } from '@orrery/contract';
 import { IconArrowBackUp } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { call } from '../api/client.js';
-import { useDeployments, useScalingPolicies, useScalings } from '../api/queries.js';
+import { useDeployments, useNfDescriptors, useScalingPolicies, useScalings } from '../api/queries.js';
 import { useMay } from '../api/session.js';
 import classes from '../splits/splits.module.css';
 import { FormTrouble } from '../ui/form-trouble.js';
@@ -35,7 +35,11 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
   const mayOperate = useMay('operator');
   const [open, setOpen] = useState<{ to: number; undo: Scaling | null } | 'policy' | null>(null);
   const close = () => setOpen(null);
-  const count = nfInstances(plan.graph).filter((it) => it.chain_id === nf.chain_id && it.node_id === nf.node_id).length;
+  const { data: descriptors } = useNfDescriptors();
+  const instances = nfInstances(plan.graph).filter((it) => it.chain_id === nf.chain_id && it.node_id === nf.node_id);
+  const count = instances.length;
+  const descriptor = descriptors?.find(({ id }) => id === instances[0]?.nf);
+  const most = Math.min(MOST_RANGES, descriptor?.scaling.max_instances ?? MOST_RANGES);
   const deployment = deployments?.find(({ chain_id }) => chain_id === nf.chain_id);
   const inChain = (scalings.data ?? []).filter((it) => it.nf.chain_id === nf.chain_id);
   const own = inChain.filter(isOf(nf));
@@ -48,6 +52,7 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
     : isChanging || !deployment
       ? 'The chain is being changed.'
       : null;
+  const full = count >= most ? `It may have no more than ${most} instance${most === 1 ? '' : 's'}.` : null;
   if (count === 0) return null;
   return (
     <>
@@ -72,10 +77,10 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
               </Button>
             </>
           )}
-          <Reason of={obstacle}>
+          <Reason of={obstacle ?? full}>
             <Button
               variant="default"
-              disabled={obstacle !== null}
+              disabled={obstacle !== null || full !== null}
               onClick={() => setOpen({ to: count + 1, undo: null })}
             >
               Scale out…
@@ -96,11 +101,12 @@ export function ScalingPanel({ nf, plan }: ScalingPanelProps) {
         </div>
       )}
       <Suspense fallback={null}>
-        {open === 'policy' && <PolicyDialog nf={nf} policy={policy} onClose={close} />}
+        {open === 'policy' && <PolicyDialog nf={nf} policy={policy} most={most} onClose={close} />}
         {open !== null && open !== 'policy' && deployment && (
           <ScaleDialog
             nf={nf}
             from={count}
+            most={most}
             to={open.to}
             flows={open.undo?.flows ?? 'keep'}
             undo={open.undo !== null}

@@ -5,6 +5,7 @@ import { render, screen, waitFor } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { stateDetail, wantedText } from './columns.js';
+import { SecretDialog } from './secret-dialog.js';
 import { WebhookForm } from './webhook-form.js';
 
 vi.mock('../../shared/api/client.js', async (original) => ({
@@ -77,6 +78,25 @@ describe('WebhookForm', () => {
     expect(vi.mocked(call).mock.calls[0]).toMatchObject(['putWebhook', { params: { id: 'wh-1' } }, { ifMatch: '"3"' }]);
     expect(onSecret).not.toHaveBeenCalled();
   });
+});
+
+it('closes the dialog of a secret only once it is said to be copied', async () => {
+  const onClose = vi.fn();
+  render(
+    <MantineProvider env="test">
+      <SecretDialog secret="whsec_x" onClose={onClose} />
+    </MantineProvider>,
+  );
+  const user = userEvent.setup();
+  await user.keyboard('{Escape}');
+  const close = screen.getByRole('button', { name: 'Close' });
+  expect(close).toHaveProperty('disabled', true);
+  await user.click(close);
+  expect(onClose).not.toHaveBeenCalled();
+  expect(screen.getByText('whsec_x')).toBeTruthy();
+  await user.click(screen.getByRole('checkbox', { name: 'I have copied it' }));
+  await user.click(close);
+  expect(onClose).toHaveBeenCalledOnce();
 });
 
 it('says which events are sent, what waits and what is missing', () => {

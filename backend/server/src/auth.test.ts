@@ -30,7 +30,8 @@ describe('the admin secret', () => {
     const before = server.scratch.secret;
     await renewAdminSecret(store, server.scratch.stateDir);
     expect(server.scratch.secret).not.toBe(before);
-    expect((await server.api.request('getSession')).status).toBe(401);
+    const told = { status: 401, body: { errors: [{ header: 'authorization', code: 'unknown' }] } };
+    expect(await server.api.request('getSession')).toMatchObject(told);
     const old = await server.api.as(null).request('createSession', { body: JSON.stringify({ secret: before }) });
     expect(old.status).toBe(401);
     expect(await (await server.session('viewer')).call('getSession')).toMatchObject({ role: 'viewer' });
@@ -60,7 +61,8 @@ describe('sessions', () => {
     const old = server.api.as(api.token);
     expect(await old.call('getSession')).toMatchObject({ role: 'admin' });
     await old.call('deleteSession');
-    expect((await old.request('getSession')).status).toBe(401);
+    const told = { status: 401, body: { errors: [{ header: 'authorization', code: 'signed-out' }] } };
+    expect(await old.request('getSession')).toMatchObject(told);
   });
 
   it.each(ORDER)('with role %s may call exactly the routes that the route table allows', async (role) => {

@@ -4,14 +4,17 @@ import { type FormEvent, useState } from 'react';
 import { Navigate, useSearchParams } from 'react-router';
 import { useStore } from 'zustand';
 import { ApiError, call } from '../shared/api/client.js';
-import { sessionStore, signIn, useSession } from '../shared/api/session.js';
+import { type Ending, sessionStore, signIn, useSession } from '../shared/api/session.js';
 import { useDocumentTitle } from '../shared/page/page-header.js';
 import classes from './login.module.css';
 import { Logo } from './logo.js';
 
-const ENDED = {
-  expired: 'Your session has ended. Sign in again to continue.',
-  refused: 'You were signed out. Sign in again to continue.',
+const ENDED: Readonly<Record<Ending, string>> = {
+  left: 'You have signed out.',
+  expired: 'Your session has expired: it lasts 12 hours. Sign in again to continue.',
+  'signed-out': 'Your session was signed out in another window, or by somebody who has it. Sign in again to continue.',
+  unknown:
+    'The server does not know your session any more: its admin secret was replaced, or its store began anew. Sign in again to continue.',
 };
 
 /** From all rights to none. A session may have fewer rights than its secret grants. */

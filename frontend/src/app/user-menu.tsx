@@ -1,12 +1,13 @@
 import { ActionIcon, Menu } from '@mantine/core';
 import { IconKeyboard, IconLogout, IconUser } from '@tabler/icons-react';
 import { call } from '../shared/api/client.js';
-import { signOut, useSession } from '../shared/api/session.js';
+import { sessionStore, signOut, useSession } from '../shared/api/session.js';
 import { Keys } from '../shared/ui/keys.js';
 
 export async function leave() {
+  const { session } = sessionStore.getState();
   await call('deleteSession', {}).catch(() => undefined);
-  signOut();
+  if (session) signOut(session.token, 'left');
 }
 
 export function UserMenu({ onHelp }: { readonly onHelp: () => void }) {

@@ -25,8 +25,19 @@ export function bearerToken(header: string | undefined): string | null {
   return /^Bearer ([A-Za-z0-9_-]{1,200})$/.exec(header ?? '')?.[1] ?? null;
 }
 
-export const signInFirst = () =>
-  new ProblemError(401, 'Sign in: send a valid bearer token.', [], { 'www-authenticate': 'Bearer' });
+const CHALLENGE = { 'www-authenticate': 'Bearer' };
+
+export const signInFirst = () => new ProblemError(401, 'Sign in: send a valid bearer token.', [], CHALLENGE);
+
+const WHY_NONE = {
+  'signed-out': 'is of a session that was signed out',
+  unknown: 'is of no session: it has expired, or the server does not know it',
+};
+
+function signInAnew(why: keyof typeof WHY_NONE): ProblemError {
+  const error = { pointer: '', header: 'authorization', detail: WHY_NONE[why], code: why };
+  return new ProblemError(401, `Sign in anew: the token ${WHY_NONE[why]}.`, [error], CHALLENGE);
+}
 
 /**
  * Allows a call if its bearer token has the role that the route table requires. Decided before the body is read: without
@@ -53,8 +64,9 @@ export function authenticate(fastify: FastifyInstance, sessions: SessionVerifier
 /** Throws 401 or 403. */
 export async function requireRole(sessions: SessionVerifier, authorization: string | undefined, least: Role) {
   const token = bearerToken(authorization);
-  const session = token ? await sessions.verify(token) : null;
-  if (!session) throw signInFirst();
+  if (!token) throw signInFirst();
+  const session = await sessions.verify(token);
+  if (!session) throw signInAnew(await sessions.whyNone(token));
   if (!mayAct(session.role, least))
     throw new ProblemError(403, `This needs the role ${least}; the session has ${session.role}.`);
   return session;

@@ -13,6 +13,8 @@ export const KEYS = {
   adminSecret: 'orrery:auth:admin',
   /** string with expiry: a session by the SHA-256 of its token. */
   session: (hash: string) => `orrery:auth:session:${hash}`,
+  /** string with expiry: that the session of this hash was signed out, until it would have expired. */
+  signedOut: (hash: string) => `orrery:auth:signed-out:${hash}`,
   /** string with expiry: answer to a request by the SHA-256 of caller, route and Idempotency-Key. */
   idempotency: (hash: string) => `orrery:idempotency:${hash}`,
   /** sorted set: keys of these answers by the time of their last use in ms. */

@@ -7,6 +7,8 @@ export const SESSION_ISSUER = Symbol('SessionIssuer');
 export interface SessionVerifier {
   /** Null if there is no such session, or it has ended. */
   verify(token: string): Promise<SessionInfo | null>;
+  /** Why there is no such session. `unknown`: it has expired, the admin secret was replaced, or the store has lost it. */
+  whyNone(token: string): Promise<'signed-out' | 'unknown'>;
   /** Calls `onEnd` once when the session is signed out or expires; returns a function that unsubscribes. */
   watch(token: string, session: SessionInfo, onEnd: () => void): () => void;
 }

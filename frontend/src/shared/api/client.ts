@@ -1,7 +1,7 @@
-import type { FieldError, Problem } from '@orrery/contract';
+import type { FieldError, Problem, Session } from '@orrery/contract';
 import { type CallInput, type CallResult, PATHS, type RouteName } from './routes.js';
-import { readServerClock } from './server-clock.js';
-import { sessionStore, signOut } from './session.js';
+import { readServerClock, serverNow } from './server-clock.js';
+import { type Ending, sessionStore, signOut } from './session.js';
 
 export const API = '/api/v1';
 
@@ -61,6 +61,15 @@ async function problemOf(response: Response): Promise<Problem> {
   }
 }
 
+/** The server tells its time in whole seconds, and an answer was on its way. */
+const CLOCK_MARGIN_MS = 5000;
+
+/** Why the server does not know a session. */
+function endingOf({ expires_ms }: Session, { errors = [] }: Problem): Ending {
+  if (expires_ms <= serverNow() + CLOCK_MARGIN_MS) return 'expired';
+  return errors.some(({ code }) => code === 'signed-out') ? 'signed-out' : 'unknown';
+}
+
 function nextOf(link: string | null): string | null {
   const target = link?.split(',').find((part) => /rel="?next"?/.test(part));
   return target ? (/<([^>]+)>/.exec(target)?.[1] ?? null) : null;
@@ -73,8 +82,8 @@ async function send<T>(path: string, wire: Wire): Promise<Answer<T>> {
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
   }
   const headers = new Headers({ accept: 'application/json, application/problem+json' });
-  const token = sessionStore.getState().session?.token;
-  if (token) headers.set('authorization', `Bearer ${token}`);
+  const { session } = sessionStore.getState();
+  if (session) headers.set('authorization', `Bearer ${session.token}`);
   if (ifMatch) headers.set('if-match', ifMatch);
   if (idempotencyKey) headers.set('idempotency-key', idempotencyKey);
   const isFile = body instanceof Blob;
@@ -93,8 +102,11 @@ async function send<T>(path: string, wire: Wire): Promise<Answer<T>> {
     );
   }
   readServerClock(response);
-  if (response.status === 401 && token) signOut('expired');
-  if (!response.ok) throw new ApiError(await problemOf(response), response.status === 504);
+  if (!response.ok) {
+    const problem = await problemOf(response);
+    if (response.status === 401 && session) signOut(session.token, endingOf(session, problem));
+    throw new ApiError(problem, response.status === 504);
+  }
   const text = response.status === 204 ? '' : await response.text();
   return {
     data: (text ? JSON.parse(text) : undefined) as T,

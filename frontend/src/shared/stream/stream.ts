@@ -1,8 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createStore } from 'zustand';
-import { API } from '../api/client.js';
+import { API, call } from '../api/client.js';
 import { queryKeysOf } from '../api/invalidation.js';
-import { sessionStore, signOut } from '../api/session.js';
+import { sessionStore } from '../api/session.js';
 import { LiveStore } from './live-store.js';
 import { type Socket, StreamClient, type StreamStatus } from './stream-client.js';
 
@@ -61,9 +61,23 @@ const client = new StreamClient(
       live.clear();
       void queries?.invalidateQueries();
     },
-    refused: () => signOut('refused'),
+    refused: () => void askWhy(),
   },
 );
+
+/** Between attempts, where the server refuses the stream and yet knows the session. */
+const REFUSED_AGAIN_MS = 5000;
+
+/** Where the server knows no such session, the answer to any call says why, and ends it here. */
+async function askWhy(): Promise<void> {
+  const token = sessionStore.getState().session?.token;
+  await call('getSession', {}).catch(() => undefined);
+  setTimeout(() => {
+    if (token === undefined || sessionStore.getState().session?.token !== token) return;
+    client.start(token);
+    void queries?.invalidateQueries();
+  }, REFUSED_AGAIN_MS);
+}
 
 export const streamStore = createStore<StreamStatus>(() => client.status);
 

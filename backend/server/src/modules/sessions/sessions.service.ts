@@ -98,7 +98,9 @@ export class SessionsService implements SessionVerifier, SessionIssuer {
   }
 
   /** Signs out. */
-  async end(token: string, { name, role }: SessionInfo): Promise<void> {
+  async end(token: string, { name, role, expires_ms }: SessionInfo): Promise<void> {
+    const left_ms = Math.max(1, Math.ceil(expires_ms - Date.now()));
+    await this.store.redis.set(KEYS.signedOut(sha256(token)), '1', 'PX', left_ms);
     await this.close(token);
     this.events.append({
       type: 'session.closed',
@@ -120,6 +122,10 @@ export class SessionsService implements SessionVerifier, SessionIssuer {
     // What was read may have been closed since.
     if (closings === this.closings) this.remember(hash, info);
     return info;
+  }
+
+  async whyNone(token: string): Promise<'signed-out' | 'unknown'> {
+    return (await this.store.redis.exists(KEYS.signedOut(sha256(token)))) ? 'signed-out' : 'unknown';
   }
 
   async close(token: string): Promise<void> {

@@ -21,7 +21,7 @@ const PING_MS = 15_000;
 type Open = Extract<ShellClientMessage, { type: 'open' }>;
 
 export interface ShellContext {
-  readonly sessions: SessionVerifier;
+  readonly sessions: Pick<SessionVerifier, 'verify' | 'watch'>;
   /** Takes a place for a shell of the session; returns a function that gives it back. Null: there is none. */
   place(token: string): (() => void) | null;
   /** The node of an instance, and what opens a shell there. Throws a ProblemError in plain words. */

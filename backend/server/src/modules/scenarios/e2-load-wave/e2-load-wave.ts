@@ -1,11 +1,11 @@
-import { type Scaling, ScalingStrategy, sampleKey } from '@orrery/contract';
+import { CpuLimit, type Scaling, ScalingStrategy, sampleKey } from '@orrery/contract';
 import { z } from 'zod';
 import { ipv4Of, requireIpv4 } from '../address.js';
 import type { Api } from '../api-caller.js';
 import { observeCores, percentOf } from '../busy-cores.js';
 import { isCarriedOut, requireFeasible } from '../carried-out.js';
 import { highest, meanFrom, smoothed } from '../e2-split/balance.js';
-import { cpuLimit, meanLifetime, newFlows, receiver, seedOf, sender } from '../fields.js';
+import { meanLifetime, newFlows, receiver, seedOf, sender } from '../fields.js';
 import { type FlowFigures, flowLoad, type RunningLoad } from '../flow-load.js';
 import { freeNames, freeTraffic, hosts, nfs, runningTwin } from '../needs.js';
 import { defineScenario, type Stage } from '../scenario.js';

@@ -1,23 +1,59 @@
 import { ChainDefinition, type Event, type MaintenanceChange, nfInstances } from '@orrery/contract';
 import { seededRandom } from '@orrery/planner';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { eventsOf } from './testing/events.js';
 import { monitorChain, RACK } from './testing/fixtures.js';
-import { Scratch, TestServer } from './testing/server.js';
+import { TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
 /** A good half of what the network card of a server carries, so that no two chains fit on one. */
 const RATE_BPS = 550_000_000;
 const ENV = { ORRERY_AGENT_STALE_MS: '600', ORRERY_STEP_TIMEOUT_MS: '60000' };
 
-let server: TestServer;
-afterEach(() => server.stop());
+const POLICY = { grace_s: 0.2, stable_s: 0.2, max_changes: 100 };
 
+let server: TestServer;
+/** Of `server`; null: it does not run. */
+let built: typeof RACK | null = null;
+/** The newest event of the cases before. */
+let since = '0-0';
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await stop();
+});
+afterAll(() => stop());
+
+async function stop(): Promise<void> {
+  if (built) await server.stop();
+  built = null;
+  since = '0-0';
+}
+
+/** Cases of one infrastructure share a server: each begins with all agents there and nothing deployed. */
 async function start(policy: Record<string, unknown> = {}, infrastructure = RACK): Promise<void> {
-  server = await TestServer.start({ twin: true, env: ENV });
-  await server.bringUp(infrastructure);
-  const body = { grace_s: 0.2, stable_s: 0.2, max_changes: 100, ...policy };
-  await server.api.call('putHealingPolicy', { body });
+  if (built === infrastructure) await clear();
+  else {
+    await stop();
+    server = await TestServer.start({ twin: true, env: ENV });
+    built = infrastructure;
+    await server.bringUp(infrastructure);
+  }
+  await server.api.call('putHealingPolicy', { body: { ...POLICY, ...policy } });
+}
+
+/** What is left of the case before goes: it is healed first. */
+async function clear(): Promise<void> {
+  await server.api.call('putHealingPolicy', { body: POLICY });
+  for (const agent of server.agents.values()) {
+    agent.loadErrors.clear();
+    agent.calls.length = 0;
+    if (!agent.isConnected) await agent.connect();
+  }
+  for (const { id, maintenance } of await out())
+    if (maintenance) await server.api.call('endMaintenance', { params: { id }, body: { return: false } });
+  await until('all is kept', async () => (await server.api.call('listChainsNotKept')).total === 0);
+  await until('nothing is out of service', async () => (await out()).length === 0);
+  await server.removeChains();
+  since = await server.newestEvent();
 }
 
 async function create(
@@ -43,13 +79,67 @@ async function create(
 
 const instances = async () => (await server.api.call('listNfInstances')).items;
 const placeOf = async (chain: string) => (await instances()).find(({ chain_id }) => chain_id === chain)?.server ?? null;
-const events = async () => (await server.api.call('listEvents', { query: { limit: 500 } })).items as Event[];
+const events = async () => (await server.api.call('listEvents', { query: { limit: 500, after: since } })).items;
 const out = async () => (await server.api.call('listOutOfService')).items;
 const running = async () =>
   (await server.api.call('listDeployments')).items.flatMap((it) => (it.state === 'running' ? it.chain_id : [])).sort();
 const isRefusedReturn = ({ data }: { data: { what: string } }) => data.what === 'Return what left it: not possible';
 
+// The first case: nothing has happened on its server before.
+it('nothing is decided or stored while nothing happens', async () => {
+  await start();
+  await create('a', 50);
+  const healing = async () =>
+    (await server.api.call('listLoops', { query: { limit: 100 } })).items.find(({ id }) => id === 'healing')!;
+  const before = await healing();
+  // Each report of an agent wakes the loop.
+  for (let i = 0; i < 20; i++) for (const agent of server.agents.values()) agent.report(agent.observed);
+  await until('it has looked', async () => (await healing()).runs > before.runs);
+  expect(await healing()).toMatchObject({ last_decision: null, failures: 0 });
+  expect(eventsOf(await events(), 'healing.').map(({ type }) => type)).toEqual(['healing.policy']);
+  expect((await server.api.call('listOperations', { query: { limit: 100 } })).total).toBe(1);
+});
+
+it('the policy is not overwritten unread, and names the field that is out of bounds', async () => {
+  await start();
+  const put = (body: Record<string, unknown>, withoutIfMatch = false) =>
+    server.api.request('putHealingPolicy', { body: JSON.stringify(body), withoutIfMatch });
+  expect((await put({}, true)).status).toBe(428);
+  expect(await put({ grace_s: 0 })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/grace_s' }] } });
+  const { revision, ...policy } = await server.api.call('getHealingPolicy');
+  expect(policy).toMatchObject({ enabled: true, grace_s: 0.2, return: 'by-origin' });
+  const body = JSON.stringify({ ...policy, return: 'ask' });
+  const stale = { 'if-match': `"${revision + 1}"` };
+  expect((await server.api.request('putHealingPolicy', { body, headers: stale })).status).toBe(412);
+  expect((await put({ ...policy, return: 'ask' })).body).toMatchObject({ return: 'ask', revision: revision + 1 });
+});
+
 describe('a server that is lost', () => {
+  // Before the others: changes of the last ten minutes count.
+  it('that comes and goes gets back what left it so often at most, and is done without each time', async () => {
+    await start({ max_changes: 2, stable_s: 0.1 });
+    const a = await create('a', 50);
+    const changes = async () =>
+      (await server.api.call('listOperations', { query: { limit: 100 } })).items.filter(({ by }) => by === 'healing');
+    const place = (await placeOf(a))!;
+    const fails = async () => {
+      await server.agents.get(place)!.kill();
+      await until('it is lost', async () => (await out()).some((it) => it.id === place && it.lost));
+    };
+    await fails();
+    await server.agents.get(place)!.connect();
+    await until('a is back', async () => eventsOf(await events(), 'healing.returned').length > 0);
+    await fails();
+    await until('a runs elsewhere', async () => ![place, null].includes(await placeOf(a)));
+    await server.agents.get(place)!.connect();
+    await until('the return is held back', async () => {
+      const { items } = await server.api.call('listLoops', { query: { limit: 100 } });
+      return items.find(({ id }) => id === 'healing')!.last_decision?.what === 'Hold back';
+    });
+    expect(await changes()).toHaveLength(3);
+    expect(await placeOf(a)).not.toBe(place);
+  });
+
   it('to which another one was just to move is done without as well', async () => {
     await start();
     const [low, high] = [await create('l', 10), await create('h', 90)];
@@ -124,6 +214,8 @@ describe('a server that is lost', () => {
   });
 
   it('has the return of what left it open until there is room, and tries again by itself where that is the policy', async () => {
+    // A server that has told such a refusal before does not tell it again.
+    await stop();
     await start({ return: 'ask' });
     const [a, b] = [await create('a', 50), await create('b', 50)];
     const first = (await placeOf(a))!;
@@ -210,30 +302,6 @@ describe('a server that is lost', () => {
     expect(await placeOf(a)).toBe(second);
     expect(await out()).toEqual([]);
   });
-
-  it('that comes and goes gets back what left it so often at most, and is done without each time', async () => {
-    await start({ max_changes: 2, stable_s: 0.1 });
-    const a = await create('a', 50);
-    const changes = async () =>
-      (await server.api.call('listOperations', { query: { limit: 100 } })).items.filter(({ by }) => by === 'healing');
-    const place = (await placeOf(a))!;
-    const fails = async () => {
-      await server.agents.get(place)!.kill();
-      await until('it is lost', async () => (await out()).some((it) => it.id === place && it.lost));
-    };
-    await fails();
-    await server.agents.get(place)!.connect();
-    await until('a is back', async () => eventsOf(await events(), 'healing.returned').length > 0);
-    await fails();
-    await until('a runs elsewhere', async () => ![place, null].includes(await placeOf(a)));
-    await server.agents.get(place)!.connect();
-    await until('the return is held back', async () => {
-      const { items } = await server.api.call('listLoops', { query: { limit: 100 } });
-      return items.find(({ id }) => id === 'healing')!.last_decision?.what === 'Hold back';
-    });
-    expect(await changes()).toHaveLength(3);
-    expect(await placeOf(a)).not.toBe(place);
-  });
 });
 
 it('after each of ten random turns what runs is what a model says, and each loss and return is accounted for', async () => {
@@ -266,34 +334,6 @@ it('after each of ten random turns what runs is what a model says, and each loss
   }
   expect(eventsOf(await events(), 'healing.not-kept').length).toBeGreaterThan(2);
 }, 180_000);
-
-it('the policy is not overwritten unread, and names the field that is out of bounds', async () => {
-  await start();
-  const put = (body: Record<string, unknown>, withoutIfMatch = false) =>
-    server.api.request('putHealingPolicy', { body: JSON.stringify(body), withoutIfMatch });
-  expect((await put({}, true)).status).toBe(428);
-  expect(await put({ grace_s: 0 })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/grace_s' }] } });
-  const { revision, ...policy } = await server.api.call('getHealingPolicy');
-  expect(policy).toMatchObject({ enabled: true, grace_s: 0.2, return: 'by-origin' });
-  const body = JSON.stringify({ ...policy, return: 'ask' });
-  const stale = { 'if-match': `"${revision + 1}"` };
-  expect((await server.api.request('putHealingPolicy', { body, headers: stale })).status).toBe(412);
-  expect((await put({ ...policy, return: 'ask' })).body).toMatchObject({ return: 'ask', revision: revision + 1 });
-});
-
-it('nothing is decided or stored while nothing happens', async () => {
-  await start();
-  await create('a', 50);
-  const healing = async () =>
-    (await server.api.call('listLoops', { query: { limit: 100 } })).items.find(({ id }) => id === 'healing')!;
-  const before = await healing();
-  // Each report of an agent wakes the loop.
-  for (let i = 0; i < 20; i++) for (const agent of server.agents.values()) agent.report(agent.observed);
-  await until('it has looked', async () => (await healing()).runs > before.runs);
-  expect(await healing()).toMatchObject({ last_decision: null, failures: 0 });
-  expect(eventsOf(await events(), 'healing.').map(({ type }) => type)).toEqual(['healing.policy']);
-  expect((await server.api.call('listOperations', { query: { limit: 100 } })).total).toBe(1);
-});
 
 describe('maintenance', () => {
   it('shows what would move, drains the server with its flow state, keeps plans away, and returns only if asked', async () => {
@@ -359,13 +399,14 @@ describe('maintenance', () => {
     expect(not_kept).toMatchObject([{ chain_id: low }]);
     await server.pause();
     const { scratch } = server;
-    server = await TestServer.start({ twin: true, env: ENV }, scratch as Scratch);
+    server = await TestServer.start({ twin: true, env: ENV }, scratch);
     expect(await out()).toMatchObject([{ id: place, maintenance: body }]);
     await server.bringUp(RACK);
     await until('it is drained', async () => {
       const [where, runs] = [await placeOf(high), await running()];
       return where !== null && where !== place && runs.length === 2 && !runs.includes(low);
     });
+    await until('it is accounted', async () => (await server.api.call('listChainsNotKept')).total === 1);
   });
 
   it('by force takes nothing down for another part whose drain has not come about, and nothing new comes there', async () => {
@@ -397,6 +438,21 @@ describe('maintenance', () => {
     expect((await out()).map(({ id }) => id).sort()).toEqual([first, second].sort());
   });
 
+  it('of a part that does not exist, or that is in service, is refused', async () => {
+    await start();
+    const begin = (id: string) =>
+      server.api.request('beginMaintenance', { params: { id }, body: JSON.stringify({ reason: 'x' }) });
+    expect((await begin('server-9')).status).toBe(404);
+    const end = await server.api.request('endMaintenance', { params: { id: RACK.servers[0]!.id }, body: '{}' });
+    expect(end.status).toBe(409);
+    const empty = await server.api.request('beginMaintenance', {
+      params: { id: RACK.servers[0]!.id },
+      body: JSON.stringify({ reason: '' }),
+    });
+    expect(empty).toMatchObject({ status: 422, body: { errors: [{ pointer: '/reason' }] } });
+  });
+
+  // The last case: its server has another infrastructure.
   it('that is refused when it is asked for leaves nothing behind', async () => {
     const servers = RACK.servers.map((each, i) => (i === 2 ? { ...each, origin: 'live' as const } : each));
     await start({}, { ...RACK, servers });
@@ -415,19 +471,5 @@ describe('maintenance', () => {
     server.agents.get(params.id)!.report(server.agents.get(params.id)!.observed);
     await until('it has looked', async () => (await runs()) > before);
     expect(await out()).toEqual([]);
-  });
-
-  it('of a part that does not exist, or that is in service, is refused', async () => {
-    await start();
-    const begin = (id: string) =>
-      server.api.request('beginMaintenance', { params: { id }, body: JSON.stringify({ reason: 'x' }) });
-    expect((await begin('server-9')).status).toBe(404);
-    const end = await server.api.request('endMaintenance', { params: { id: RACK.servers[0]!.id }, body: '{}' });
-    expect(end.status).toBe(409);
-    const empty = await server.api.request('beginMaintenance', {
-      params: { id: RACK.servers[0]!.id },
-      body: JSON.stringify({ reason: '' }),
-    });
-    expect(empty).toMatchObject({ status: 422, body: { errors: [{ pointer: '/reason' }] } });
   });
 });

@@ -1,28 +1,80 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Infrastructure, type Operation, type SwitchDriver } from '@orrery/contract';
 import { ASSUMED_ABILITIES } from '@orrery/planner';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { isOver } from './ports/operation-log.js';
 import { eventsOf } from './testing/events.js';
-import type { FakeSwitch } from './testing/fake-switch.js';
+import { FakeSwitch } from './testing/fake-switch.js';
 import { monitorChain, RACK } from './testing/fixtures.js';
 import { type Scratch, TestServer } from './testing/server.js';
 import { until } from './testing/wait.js';
 
 const [LEAF] = RACK.switches;
+const DRIVERS = { ovs: ASSUMED_ABILITIES, p4: ASSUMED_ABILITIES, bmv2: ASSUMED_ABILITIES };
 /** Long enough for nothing to be late on a slow machine. */
 const PATIENT_MS = 60_000;
 const IN_TIME = 30_000;
 
 let server: TestServer;
+/** Of `server`; null: it does not run. */
+let stepTimeoutMs: number | null = null;
+/** The newest event of the cases before. */
+let since: string;
 let leaf: FakeSwitch;
-afterEach(() => server.stop());
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await stop();
+});
+afterAll(() => stop());
 
-async function start(stepTimeoutMs = PATIENT_MS, infrastructure = RACK): Promise<void> {
-  server = await TestServer.start({ twin: true, env: { ORRERY_STEP_TIMEOUT_MS: String(stepTimeoutMs) } });
-  await server.bringUp(infrastructure);
+async function stop(): Promise<void> {
+  if (stepTimeoutMs !== null) await server.stop();
+  stepTimeoutMs = null;
+}
+
+/** Cases with the same patience share a server: each begins with its infrastructure and no chain. */
+async function start(patienceMs = PATIENT_MS, infrastructure = RACK): Promise<void> {
+  if (stepTimeoutMs === patienceMs) await clear();
+  else {
+    await stop();
+    server = await TestServer.start({ twin: true, env: { ORRERY_STEP_TIMEOUT_MS: String(patienceMs) } });
+    stepTimeoutMs = patienceMs;
+    await server.bringUp();
+  }
   leaf = server.switches.get(LEAF!.id)!;
+  if (!isDeepStrictEqual(infrastructure, RACK)) await rebuilt(infrastructure);
+  since = await server.newestEvent();
+}
+
+/** What the case before left at the switch and in the twin goes, and its driver is the one of the rack again. */
+async function clear(): Promise<void> {
+  for (const flag of ['held', 'without-bmv2']) rmSync(join(server.scratch.stateDir, 'twin', flag), { force: true });
+  Object.assign(leaf, { hold: false, trouble: null, drivers: DRIVERS });
+  if ((await driverNow()) !== 'ovs') {
+    const { id } = await change('ovs');
+    await twinRebuilds('ovs');
+    expect((await server.finished(id)).state).toBe('COMPLETED');
+  } else await leaf.rebuild('ovs');
+  await server.removeChains();
+  await rebuilt(RACK);
+}
+
+/** The infrastructure, with an agent for each of its switches. */
+async function rebuilt(infrastructure: Infrastructure): Promise<void> {
+  await server.api.call('putInfrastructure', { body: infrastructure });
+  for (const { id } of infrastructure.switches) {
+    if (server.switches.has(id)) continue;
+    const { token } = await server.api.call('createJoinToken', { body: { node: id } });
+    const agent = new FakeSwitch(server.running.url, id, token);
+    await agent.connect();
+    server.switches.set(id, agent);
+  }
+  for (const [id, agent] of server.switches) {
+    if (infrastructure.switches.some((it) => it.id === id)) continue;
+    await agent.kill();
+    server.switches.delete(id);
+  }
 }
 
 const asked = (driver: SwitchDriver) => ({ switch_drivers: [{ switch: LEAF!.id, driver }] });
@@ -108,7 +160,7 @@ describe('a change of the driver of a switch', () => {
     await stepIs(id, ({ detail }) => detail?.includes('still runs the driver ovs') ?? false);
     leaf.emit('switch.failed', 'its process does not answer');
     const told = async () => {
-      const { items } = await server.api.call('listEvents', { query: { limit: 1000 } });
+      const { items } = await server.api.call('listEvents', { query: { limit: 1000, after: since } });
       return items.filter(({ type }) => /^(switch\.|deployment\.(?!running))/.test(type));
     };
     await until('the interruption is told', async () => (await told()).length > 0, IN_TIME);
@@ -126,64 +178,12 @@ describe('a change of the driver of a switch', () => {
     ]);
   });
 
-  it('that does not come about, nor the driver before again, is told as an error', async () => {
-    await start(600);
-    const chain = await runChain();
-    const { id } = await change('p4');
-    await until('the twin is told', async () => (await driverNow()) === 'p4');
-    await leaf.kill();
-    const told = async () => {
-      const { items } = await server.api.call('listEvents', { query: { subject: chain } });
-      return items.map(({ type }) => type).filter((type) => /^deployment\.(?!running)/.test(type));
-    };
-    const outlasting = ['deployment.interrupted', 'deployment.degraded'];
-    await until('it is told', async () => (await told()).join() === outlasting.join(), IN_TIME);
-    await leaf.rebuild('ovs');
-    expect((await server.finished(id)).state).toBe('ROLLED_BACK');
-  });
-
   it('works where no chain runs', async () => {
     await start();
     const { id } = await change('bmv2');
     await twinRebuilds('bmv2');
     expect((await server.finished(id)).state).toBe('COMPLETED');
     expect(await driverNow()).toBe('bmv2');
-  });
-
-  it('is taken back where the switch does not come up in time, and says why', async () => {
-    await start(600);
-    const chain = await runChain();
-    const { id } = await change('p4');
-    await until('the twin is told', async () => (await driverNow()) === 'p4');
-    await leaf.kill();
-    const backWithFormer = until('the former driver is wanted again', async () => (await driverNow()) === 'ovs').then(
-      () => leaf.rebuild('ovs'),
-    );
-    const over = await server.finished(id);
-    await backWithFormer;
-    expect(over).toMatchObject({ state: 'ROLLED_BACK', steps: [{ kind: 'change-driver', state: 'failed' }] });
-    expect(over.error!.detail).toMatch(
-      `${LEAF!.id} does not run p4 within 1.2 s: ${LEAF!.id}: its agent is not connected`,
-    );
-    expect(await driverNow()).toBe('ovs');
-    const state = async () => (await server.api.call('getDeployment', { params: { chain_id: chain } })).state;
-    await until('the chain runs', async () => (await state()) === 'running');
-  });
-
-  it('is taken back where the new switch refuses its rules', async () => {
-    await start(600);
-    await runChain();
-    const { id } = await change('p4');
-    leaf.trouble = 'table steer is full';
-    await twinRebuilds('p4');
-    const healed = until('the former driver is wanted again', async () => (await driverNow()) === 'ovs').then(() => {
-      leaf.trouble = null;
-      return leaf.rebuild('ovs');
-    });
-    const over = await server.finished(id);
-    await healed;
-    expect(over.state).toBe('ROLLED_BACK');
-    expect(over.error!.detail).toContain(`${LEAF!.id}: table steer is full`);
   });
 
   it('gives the former driver back when it is cancelled', async () => {
@@ -359,5 +359,59 @@ describe('a plan for another driver is refused', () => {
     const refused = await operator.request('createDeployment', { body: JSON.stringify({ plan_id: id }) });
     expect(refused.status).toBe(403);
     expect(await driverNow()).toBe('ovs');
+  });
+});
+
+describe('a change of the driver of a switch for which there is little time', () => {
+  it('that does not come about, nor the driver before again, is told as an error', async () => {
+    await start(600);
+    const chain = await runChain();
+    const { id } = await change('p4');
+    await until('the twin is told', async () => (await driverNow()) === 'p4');
+    await leaf.kill();
+    const told = async () => {
+      const { items } = await server.api.call('listEvents', { query: { subject: chain } });
+      return items.map(({ type }) => type).filter((type) => /^deployment\.(?!running)/.test(type));
+    };
+    const outlasting = ['deployment.interrupted', 'deployment.degraded'];
+    await until('it is told', async () => (await told()).join() === outlasting.join(), IN_TIME);
+    await leaf.rebuild('ovs');
+    expect((await server.finished(id)).state).toBe('ROLLED_BACK');
+  });
+
+  it('is taken back where the switch does not come up in time, and says why', async () => {
+    await start(600);
+    const chain = await runChain();
+    const { id } = await change('p4');
+    await until('the twin is told', async () => (await driverNow()) === 'p4');
+    await leaf.kill();
+    const backWithFormer = until('the former driver is wanted again', async () => (await driverNow()) === 'ovs').then(
+      () => leaf.rebuild('ovs'),
+    );
+    const over = await server.finished(id);
+    await backWithFormer;
+    expect(over).toMatchObject({ state: 'ROLLED_BACK', steps: [{ kind: 'change-driver', state: 'failed' }] });
+    expect(over.error!.detail).toMatch(
+      `${LEAF!.id} does not run p4 within 1.2 s: ${LEAF!.id}: its agent is not connected`,
+    );
+    expect(await driverNow()).toBe('ovs');
+    const state = async () => (await server.api.call('getDeployment', { params: { chain_id: chain } })).state;
+    await until('the chain runs', async () => (await state()) === 'running');
+  });
+
+  it('is taken back where the new switch refuses its rules', async () => {
+    await start(600);
+    await runChain();
+    const { id } = await change('p4');
+    leaf.trouble = 'table steer is full';
+    await twinRebuilds('p4');
+    const healed = until('the former driver is wanted again', async () => (await driverNow()) === 'ovs').then(() => {
+      leaf.trouble = null;
+      return leaf.rebuild('ovs');
+    });
+    const over = await server.finished(id);
+    await healed;
+    expect(over.state).toBe('ROLLED_BACK');
+    expect(over.error!.detail).toContain(`${LEAF!.id}: table steer is full`);
   });
 });

@@ -83,6 +83,10 @@ export class FakeAgent {
     return this.told.at(-1);
   }
 
+  get isConnected(): boolean {
+    return this.socket?.readyState === WebSocket.OPEN;
+  }
+
   /** Resolves when the server has admitted or refused it. */
   async connect(): Promise<void> {
     const base = this.serverUrl.replace(/^http/, 'ws');

@@ -149,6 +149,20 @@ export class TestServer {
     });
   }
 
+  /** Nothing is deployed any more, and no chain is left. */
+  async removeChains(): Promise<void> {
+    for (const { chain_id } of (await this.api.call('listDeployments')).items)
+      await this.finished((await this.api.call('deleteDeployment', { params: { chain_id } })).id);
+    const { items: chains } = await this.api.call('listChains');
+    for (const { id } of chains) await this.api.call('deleteChain', { params: { id } });
+  }
+
+  /** Id of the newest event. */
+  async newestEvent(): Promise<string> {
+    const { items } = await this.api.call('listEvents', { query: { limit: 1, order: 'newest-first' } });
+    return items[0]!.id;
+  }
+
   /** Stops, keeping the state for another start. */
   async pause(): Promise<void> {
     for (const agent of [...this.agents.values(), ...this.switches.values()]) await agent.kill();

@@ -1,14 +1,22 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { BOARD, BoardBench, OTHER_BOARD, OTHER_SLOT, SLOT } from './testing/board-bench.js';
 import { killAt } from './testing/kill-point.js';
 import { until } from './testing/wait.js';
 
 let bench: BoardBench;
 
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await BoardBench.start({ ORRERY_STEP_TIMEOUT_MS: '15000' }, [BOARD, OTHER_BOARD]);
 });
-afterEach(() => bench.stop());
+afterAll(() => bench.stop());
+/** Each case begins with both in software. */
+beforeEach(async () => {
+  bench.board.loadErrors.clear();
+  bench.board.pending.clear();
+  for (const nf of ['alpha', 'beta'] as const)
+    if ((await bench.places())[nf] !== IN_SOFTWARE[nf])
+      expect((await bench.move(bench[nf], 'software')).state).toBe('completed');
+});
 
 const ALPHA = 'alpha.nf.board-1-0';
 const BETA = 'beta.nf.board-2-0';
@@ -21,6 +29,11 @@ function bothToBoards(): Promise<[string, string]> {
   return Promise.all([bench.ask(alpha, 'board', { slot: SLOT }), bench.ask(beta, 'board', { slot: OTHER_SLOT })]);
 }
 
+/** The last that were asked for. */
+async function latest(limit: number) {
+  return (await bench.api.call('listReconfigurations', { query: { limit } })).items;
+}
+
 async function changesOf(id: string): Promise<string[]> {
   return (await bench.operationsOf(id)).map((operation) => `${operation.id.slice(id.length + 1)} ${operation.state}`);
 }
@@ -28,7 +41,7 @@ async function changesOf(id: string): Promise<string[]> {
 it('of different boards and chains run concurrently, each plan on top of the other', async () => {
   bench.board.pending.add(ALPHA);
   const [first, second] = await bothToBoards();
-  expect((await bench.runs()).map(({ state }) => state)).toEqual(['running', 'running']);
+  expect((await latest(2)).map(({ state }) => state)).toEqual(['running', 'running']);
   bench.board.pending.clear();
   bench.board.reach();
   expect([(await bench.ended(first)).state, (await bench.ended(second)).state]).toEqual(['completed', 'completed']);
@@ -69,7 +82,7 @@ it('the rollback of one that fails does not disturb the other', async () => {
 
 it('both resume after a kill of the server at any write, each change made once', async () => {
   for (let write = 1; ; write++) {
-    const known = new Set((await bench.runs()).map(({ id }) => id));
+    const known = new Set((await latest(8)).map(({ id }) => id));
     const goesUp = (await bench.places()).alpha === IN_SOFTWARE.alpha;
     const isDead = killAt(bench.server.running.store, { write, when: 'after' });
     const asked = [bench.alpha, bench.beta].map((nf, i) =>
@@ -79,7 +92,7 @@ it('both resume after a kill of the server at any write, each change made once',
       ),
     );
     await Promise.all(asked);
-    const mine = async () => (await bench.runs()).filter(({ id }) => !known.has(id));
+    const mine = async () => (await latest(4)).filter(({ id }) => !known.has(id));
     await until('the kill or the end', async () => {
       return isDead() || (await mine()).filter(({ state }) => state !== 'running').length === 2;
     });

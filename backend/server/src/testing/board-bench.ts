@@ -200,9 +200,9 @@ export class BoardBench {
     return eventsOf(items, prefix).reverse();
   }
 
-  /** Operations that a reconfiguration requested, oldest first. */
+  /** Operations that a reconfiguration requested lately, oldest first. */
   async operationsOf(id: string): Promise<Operation[]> {
-    const { items } = await this.api.call('listOperations', { query: { limit: 1000 } });
+    const { items } = await this.api.call('listOperations', { query: { limit: 100 } });
     return items.filter((operation) => operation.id.startsWith(`${id}.`)).reverse();
   }
 

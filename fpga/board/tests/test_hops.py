@@ -141,7 +141,9 @@ def test_every_frame_of_a_full_load_has_a_next_hop_or_is_counted(start: Start, i
     assert board.load(images.full("ecp5", "nf_pass", "-"), None)["state"] == "operating"
     deadline = time.monotonic() + PATIENCE_S
     while (held := counters(board)["held"]) < 100:
-        assert time.monotonic() < deadline, f"{held} of 100 frames are held"
+        assert time.monotonic() < deadline, (
+            f"{held} of 100 frames are held: {sender.sent} were sent, alive: {sender.is_alive()}; {board.status()}"
+        )
         time.sleep(0.01)
     write_hops(board, (0x0306, 0, 0, 0), (0, 0, 0, 0))
     board.call("resume", slot=0)

@@ -13,8 +13,11 @@ export default defineConfig({
   reporter: [['list']],
   use: {
     viewport: { width: 1440, height: 900 },
-    trace: 'retain-on-failure',
+    // Without its pictures, for which the browser would draw all the time.
+    trace: { mode: 'retain-on-failure', screenshots: false },
     screenshot: 'only-on-failure',
+    // Charts that move on take half of a core; `pages.spec.ts` has motion in dark.
+    contextOptions: { reducedMotion: 'reduce' },
     launchOptions: {
       executablePath: process.env.ORRERY_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
       args: [

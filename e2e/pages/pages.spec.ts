@@ -4,7 +4,7 @@ import { expect, test } from '../support/orrery.js';
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`every page loads without errors and is accessible in ${colorScheme}`, async ({ signedIn: page }) => {
-    await page.emulateMedia({ colorScheme });
+    await page.emulateMedia({ colorScheme, reducedMotion: colorScheme === 'dark' ? 'no-preference' : 'reduce' });
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(error.message));
     const paths = await pagePaths(page);

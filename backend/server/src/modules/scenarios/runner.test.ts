@@ -360,7 +360,7 @@ it('declares for every scenario a schema whose defaults give a script', () => {
     for (const [name, schema] of Object.entries(properties))
       expect(schema, `${scenario.id}: ${name}`).toMatchObject({
         default: expect.anything(),
-        description: expect.any(String),
+        title: expect.any(String),
       });
   }
 });

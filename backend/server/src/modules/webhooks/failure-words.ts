@@ -36,20 +36,21 @@ const WORDS: Readonly<Record<string, (place: Place) => string>> = {
 export function failureWords(error: Error, address: string): string {
   const { hostname, port, protocol } = new URL(address);
   const place = { hostname, at: `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}` };
-  const { code = '', message } = causeOf(error);
+  const { name, code = '', message } = causeOf(error);
   const words = WORDS[code]?.(place);
   if (words !== undefined) return words;
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return `${place.at} does not answer by TLS: ${code}`;
   if (code.startsWith('CERT_')) return notAccepted(message)(place);
-  if (code.startsWith('HPE_')) return `${place.at} does not answer by HTTP`;
+  // Undici's parser gives no code for some errors.
+  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return `${place.at} does not answer by HTTP`;
   if (message === 'bad port') return `nothing is sent to port ${port}, which belongs to another protocol`;
   return `${place.at} was not reached: ${message}`;
 }
 
 /** Of several addresses of a host, each has an error of its own. */
-function causeOf({ message, cause }: Error): { readonly code?: string; readonly message: string } {
+function causeOf({ name, message, cause }: Error): Pick<NodeJS.ErrnoException, 'name' | 'code' | 'message'> {
   const first = cause instanceof AggregateError ? cause.errors[0] : cause;
-  return first instanceof Error ? first : { message };
+  return first instanceof Error ? first : { name, message };
 }
 
 /** Why an answer is no receipt. `location`: where it sends the sender. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Infrastructure } from '@orrery/contract';
@@ -36,12 +36,9 @@ const RACK: Infrastructure = {
 
 const CHAIN = tunnelChain({ rate_bps: 5_000_000, cipher: 'aes-128-ctr', cpu_limit: CPU_LIMIT });
 
-const SEND = sending(
-  MSS,
-  `
-left = ${FILE_BYTES}
-while left: d = r.randbytes(min(left, 1 << 16)); send(d); left -= len(d)`,
-);
+/** At least a file's length, and as long as `unfinished` is there. */
+const sendWhile = (unfinished: string) =>
+  sending(MSS, `while n < ${FILE_BYTES} or os.path.exists("${unfinished}"): send(r.randbytes(1 << 16))`);
 
 describe.skipIf(missing)(`tunnels that are switched${missing ? ` (${missing})` : ''}`, () => {
   let server: TestServer;
@@ -91,20 +88,21 @@ describe.skipIf(missing)(`tunnels that are switched${missing ? ` (${missing})` :
       const before = await counters();
       const received = pythonOnHost(atServer, RECEIVE);
       let isSent = false;
-      const sent = pythonOnHost(atClient, SEND).finally(() => {
+      const unfinished = join(server.scratch.path, 'unfinished');
+      writeFileSync(unfinished, '');
+      const sent = pythonOnHost(atClient, sendWhile(unfinished)).finally(() => {
         isSent = true;
       });
       let switches = 0;
-      for (let accelerated = false; switches < SWITCHES || !isSent; ) {
+      for (let accelerated = false; !isSent; switches++) {
         const states = await Promise.all(ends.map(accelerated ? release : accelerate));
         accelerated = !accelerated;
-        if (!isSent) switches++;
         expect(states.every((state) => state.accelerated === accelerated)).toBe(true);
-        if (isSent && switches < SWITCHES) break;
+        if (switches === SWITCHES) rmSync(unfinished);
       }
       const [got, told] = (await Promise.all([received, sent])).map((text) => text.trim().split(' '));
       expect(got).toEqual(told!.slice(0, 2));
-      expect(got![0]).toBe(String(FILE_BYTES));
+      expect(Number(got![0])).toBeGreaterThanOrEqual(FILE_BYTES);
       expect(switches).toBeGreaterThanOrEqual(SWITCHES);
       const passed = async () =>
         (await counters()).every(({ instance_id, packets_in }) => {

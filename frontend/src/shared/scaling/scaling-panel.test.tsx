@@ -54,6 +54,11 @@ const plan = {
   request: { chains: [{ chain_id: 'ch-1' }], remove: [], implementations: [] },
 } as unknown as Plan;
 
+const described = (more: { affinity?: string[]; max_instances?: number } = {}) => {
+  const { affinity = [], max_instances = 64 } = more;
+  return { id: 'ids', affinity, scaling: { max_instances } };
+};
+
 const scaling = (more: Partial<Scaling>) =>
   ({
     ...{ id: 'sc-1', nf, from: 1, to: 2, flows: 'keep', by: 'ann', state: 'completed', ended_ms: 1 },
@@ -108,7 +113,7 @@ it('shows the plan of one more instance, and begins it on consent', async () => 
 it('says in which steps a first NF is scaled whose flows stay, and plans each on top of the one before', async () => {
   const into = { from: null, to: 'web.ids.0', key: [], direction: 'forward' };
   const shown = { ...plan, graph: { nodes: [instance(0)], edges: [into] } } as unknown as Plan;
-  const sent = show('operator', [], [], { shown, descriptors: [{ id: 'ids', affinity: ['ip.src'] }] });
+  const sent = show('operator', [], [], { shown, descriptors: [described({ affinity: ['ip.src'] })] });
   await waitFor(() => expect(isDisabled('Scale out…')).toBe(false));
   await userEvent.click(screen.getByRole('button', { name: 'Scale out…' }));
   await screen.findByText('It goes in 3 steps:');
@@ -195,8 +200,7 @@ it('refuses limits that contradict each other at their field, and adds the polic
 });
 
 it('is titled as what is filled in, and takes no more instances than the NF may have', async () => {
-  served.descriptors = [{ id: 'ids', scaling: { max_instances: 64 } }];
-  show('operator');
+  show('operator', [], [], { descriptors: [described()] });
   await waitFor(() => expect(isDisabled('Scale out…')).toBe(false));
   await userEvent.click(screen.getByRole('button', { name: 'Scale out…' }));
   await screen.findByText('Scale out: ids');
@@ -211,9 +215,7 @@ it('is titled as what is filled in, and takes no more instances than the NF may 
 });
 
 it('says that an NF has as many instances as it may', async () => {
-  served.descriptors = [{ id: 'ids', scaling: { max_instances: 2 } }];
-  show('operator');
+  show('operator', [], [], { descriptors: [described({ max_instances: 2 })] });
   await screen.findByTitle('It may have no more than 2 instances.');
   expect(isDisabled('Scale out…')).toBe(true);
-  served.descriptors = [];
 });

@@ -11,7 +11,7 @@ import { Logo } from './logo.js';
 
 const ENDED: Readonly<Record<Ending, string>> = {
   left: 'You have signed out.',
-  expired: 'Your session has expired: it lasts 12 hours. Sign in again to continue.',
+  expired: 'Your session has expired. Sign in again to continue.',
   'signed-out': 'Your session was signed out in another window, or by somebody who has it. Sign in again to continue.',
   unknown:
     'The server does not know your session any more: its admin secret was replaced, or its store began anew. Sign in again to continue.',

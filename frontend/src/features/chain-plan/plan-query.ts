@@ -39,7 +39,8 @@ export function previewQuery(draft: Draft, asked: Asked) {
   };
 }
 
-const ONCE = { staleTime: Number.POSITIVE_INFINITY, retry: false } as const;
+/** Not even after the stream was interrupted: a plan on the page does not change under its reader. */
+const ONCE = { staleTime: 'static', retry: false } as const;
 
 function bodyOf({ chainId }: Draft, { options, deployment }: Asked) {
   return { chains: [{ chain_id: chainId, ...deployment }], ...options };

@@ -32,7 +32,7 @@ export function useTrials(trials: readonly Trial[], base: Plan | undefined): rea
   const results = useQueries({
     queries: trials.map((trial) => ({
       queryKey: ['trial', base?.id ?? null, trial],
-      staleTime: Number.POSITIVE_INFINITY,
+      staleTime: 'static' as const,
       retry: false,
       queryFn: ({ signal }: { signal: AbortSignal }) => inTurn(() => trialOf(trial, base, signal)),
     })),

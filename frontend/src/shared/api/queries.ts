@@ -214,7 +214,7 @@ export function useChainVersions(id: string | undefined) {
 export const versionQuery = (id: string, version: number | null) => ({
   queryKey: ['chains', 'version', id, version],
   enabled: version !== null,
-  staleTime: Number.POSITIVE_INFINITY,
+  staleTime: 'static' as const,
   queryFn: ({ signal }: { signal: AbortSignal }) =>
     call('getChainVersion', { params: { id, version: version! } }, { signal }),
 });
@@ -223,7 +223,7 @@ export const versionQuery = (id: string, version: number | null) => ({
 export const storedPlanQuery = (id: string | null | undefined) => ({
   queryKey: ['plans', 'one', id],
   enabled: id !== null && id !== undefined,
-  staleTime: Number.POSITIVE_INFINITY,
+  staleTime: 'static' as const,
   queryFn: ({ signal }: { signal: AbortSignal }) => call('getPlan', { params: { id: id! } }, { signal }),
 });
 export const usePlan = (id: string | null | undefined) => useQuery(storedPlanQuery(id));

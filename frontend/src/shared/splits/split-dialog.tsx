@@ -161,9 +161,7 @@ function useReadSplit(chain_id: string, node_id: string) {
   return useQuery({
     queryKey: ['split', chain_id, node_id],
     queryFn: ({ signal }) => callFull('getSplit', { params: { chain_id, node_id } }, { signal }),
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: 'static',
     gcTime: 0,
-    refetchOnWindowFocus: false,
-    refetchOnReconnect: false,
   });
 }

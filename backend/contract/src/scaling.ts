@@ -92,7 +92,7 @@ const policyFields = {
     'an instance beyond one of them is overloaded',
   ),
   in: ScalingLimits.default({ utilization: 0.3, queue: 32, delay_us: null, for_s: 30 }).describe(
-    'an NF is idle while all its instances are below all of them, or have a queue as long as its limit',
+    'an NF is idle while each of its instances is below all of them; a queue of exactly its limit counts as below',
   ),
   min_instances: Instances.default(1),
   max_instances: Instances.default(4),

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { type NfRef, type ScalingPolicy, ScalingPolicyRequest } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { call } from '../api/client.js';
 import type { FormField, NumberField } from '../form/field-model.js';
 import type { Values } from '../form/field-values.js';
@@ -21,7 +21,7 @@ const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> 
   out: { title: 'Scale out', description: 'While an instance is beyond one of these.' },
   in: {
     title: 'Scale in',
-    description: 'While all instances are below all of these, or have a queue as long as its limit.',
+    description: 'While every instance is below all of these. A queue of exactly its limit counts as below.',
   },
   cooldown_s: { title: 'Cool-down between two changes (s)', description: '' },
   strategy: {
@@ -73,7 +73,9 @@ function check(nf: NfRef, values: Values): Readonly<Record<string, string>> {
 }
 
 /** When the number of instances of an NF follows its load, and how far. */
-export default function PolicyDialog({ nf, policy, most, onClose }: PolicyDialogProps) {
+export default function PolicyDialog({ nf, policy: known, most, onClose }: PolicyDialogProps) {
+  // As it was when the dialog was opened: what somebody else changed meanwhile is not overwritten, but told.
+  const [policy] = useState(known);
   const fields = useMemo(() => fieldsFor(most), [most]);
   const queries = useQueryClient();
   const settled = () => queries.invalidateQueries({ queryKey: ['scaling-policies'] });

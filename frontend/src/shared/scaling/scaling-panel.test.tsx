@@ -1,5 +1,13 @@
 import { MantineProvider } from '@mantine/core';
-import { FLOW_SPACE, type Plan, type Role, type Scaling, type ScalingPolicy, type Session } from '@orrery/contract';
+import {
+  FLOW_SPACE,
+  type Plan,
+  type Role,
+  type Scaling,
+  type ScalingPolicy,
+  ScalingPolicyRequest,
+  type Session,
+} from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen, waitFor } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
@@ -218,4 +226,19 @@ it('says that an NF has as many instances as it may', async () => {
   show('operator', [], [], { descriptors: [described({ max_instances: 2 })] });
   await screen.findByTitle('It may have no more than 2 instances.');
   expect(isDisabled('Scale out…')).toBe(true);
+});
+
+it('does not overwrite a policy that somebody else changed since the dialog was opened', async () => {
+  const policyOf = (revision: number, max_instances: number) => ({
+    ...ScalingPolicyRequest.parse({ nf, max_instances }),
+    ...{ id: 'scp-1', revision, state: 'steady', unjudged: null, refusal: null },
+  });
+  show('operator', [], [policyOf(1, 2) as ScalingPolicy]);
+  await userEvent.click(await screen.findByRole('button', { name: 'Policy…' }));
+  const save = await screen.findByRole('button', { name: 'Save' });
+  served.policies = [policyOf(2, 3)];
+  window.dispatchEvent(new Event('visibilitychange'));
+  await screen.findByText(/By load from 1 to 3/);
+  await userEvent.click(save);
+  await waitFor(() => expect(call).toHaveBeenLastCalledWith('putScalingPolicy', expect.anything(), { ifMatch: '"1"' }));
 });

@@ -6,6 +6,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { call } from '../shared/api/client.js';
 import { sessionStore, signIn, signOut } from '../shared/api/session.js';
 import { LoginPage } from './login.js';
+import { leave } from './user-menu.js';
 
 const HOUR_MS = 3_600_000;
 const session = (token: string, left_ms = HOUR_MS): Session => ({
@@ -21,11 +22,13 @@ function refusal(code: string): Response {
   return new Response(JSON.stringify(problem), { status: 401, headers: { date: new Date().toUTCString() } });
 }
 
-/** What a window knows that is opened now. */
-async function inNewWindow() {
+function otherWindow() {
   vi.resetModules();
-  return (await import('../shared/api/session.js')).sessionStore.getState();
+  return import('../shared/api/session.js');
 }
+
+/** What a window knows that is opened now. */
+const inNewWindow = async () => (await otherWindow()).sessionStore.getState();
 
 function show() {
   render(
@@ -69,6 +72,26 @@ it('says that one has signed out oneself, and nothing of it after the next sign-
   expect(screen.getByRole('status').textContent).toBe('You have signed out.');
   signIn(session('t-2'));
   expect(await inNewWindow()).toMatchObject({ session: { token: 't-2' }, ended: null });
+});
+
+it('says so if the server could not be told that one has signed out', async () => {
+  signIn(session('t-1'));
+  vi.stubGlobal('fetch', async () => new Response('{}', { status: 503 }));
+  await leave();
+  show();
+  expect(screen.getByRole('status').textContent).toMatch(
+    /signed out of this browser, but the server could not be told/,
+  );
+  expect(await inNewWindow()).toEqual({ session: null, ended: 'left-untold' });
+});
+
+it('keeps why another window ended the session, for whoever opens the next one', async () => {
+  signIn(session('t-1'));
+  const other = await otherWindow();
+  signOut('t-1', 'left');
+  other.signOut('t-1', 'signed-out');
+  expect(other.sessionStore.getState()).toEqual({ session: null, ended: 'signed-out' });
+  expect(await inNewWindow()).toEqual({ session: null, ended: 'left' });
 });
 
 it('goes on with a session that began before another one was refused, here and in other windows', async () => {

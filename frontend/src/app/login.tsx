@@ -11,6 +11,8 @@ import { Logo } from './logo.js';
 
 const ENDED: Readonly<Record<Ending, string>> = {
   left: 'You have signed out.',
+  'left-untold':
+    'You have signed out of this browser, but the server could not be told: the session stays valid until it expires.',
   expired: 'Your session has expired. Sign in again to continue.',
   'signed-out': 'Your session was signed out in another window, or by somebody who has it. Sign in again to continue.',
   unknown:

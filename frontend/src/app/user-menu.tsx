@@ -4,10 +4,17 @@ import { call } from '../shared/api/client.js';
 import { sessionStore, signOut, useSession } from '../shared/api/session.js';
 import { Keys } from '../shared/ui/keys.js';
 
+/** A server that hangs keeps nobody signed in for longer. */
+const TOLD_WITHIN_MS = 3000;
+
 export async function leave() {
   const { session } = sessionStore.getState();
-  await call('deleteSession', {}).catch(() => undefined);
-  if (session) signOut(session.token, 'left');
+  const signal = AbortSignal.timeout(TOLD_WITHIN_MS);
+  const told = call('deleteSession', {}, { signal }).then(
+    () => true,
+    () => false,
+  );
+  if (session) signOut(session.token, (await told) ? 'left' : 'left-untold');
 }
 
 export function UserMenu({ onHelp }: { readonly onHelp: () => void }) {

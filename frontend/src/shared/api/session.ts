@@ -6,8 +6,8 @@ const STORAGE_KEY = 'orrery.session';
 const ENDED_KEY = 'orrery.session-ended';
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, designer: 2, admin: 3 };
 
-const ENDINGS = ['left', 'expired', 'signed-out', 'unknown'] as const;
-/** `left`: signed out here. `signed-out`: elsewhere. `unknown`: it has not expired, and the server does not know it. */
+const ENDINGS = ['left', 'left-untold', 'expired', 'signed-out', 'unknown'] as const;
+/** `left`: signed out here; `left-untold`: without the server. `signed-out`: elsewhere. `unknown`: it has not expired, and the server does not know it. */
 export type Ending = (typeof ENDINGS)[number];
 
 interface SessionState {
@@ -47,7 +47,8 @@ export function signIn(session: Session): void {
 /** Ends the session of this token. Another one that began since, here or in another window, goes on. */
 export function signOut(token: string, ended: Ending): void {
   const kept = stored();
-  if (kept === null || kept.token === token) {
+  // Another window that ended it knows why, which the answer to a call of this one does not tell.
+  if (kept?.token === token || (kept === null && storedEnding() === null)) {
     localStorage.removeItem(STORAGE_KEY);
     localStorage.setItem(ENDED_KEY, ended);
   }

@@ -193,10 +193,14 @@ describe('a reconfiguration that a stop of the server interrupts', () => {
     }
   });
 
-  /** Kills the server as soon as it has stored the move out of a faulty slot and the degradation of the chain. */
+  /** Kills the server as soon as it has stored that an NF leaves a faulty slot. */
   async function killedLeaving(): Promise<void> {
     await bench.move(alpha, 'board', { slot: SLOT });
-    const isDead = killAt(bench.server.running.store, { write: 2, when: 'after' });
+    const isDead = killAt(bench.server.running.store, {
+      write: 1,
+      when: 'after',
+      storing: '"cause":"fallback"',
+    });
     bench.board.faulty.add('board-1/0');
     bench.board.reach();
     await until('the fall-back is stored', isDead);

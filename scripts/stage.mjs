@@ -20,7 +20,11 @@ const SKIPPED = [
 
 /** How Vitest, Node, pytest, Playwright, GoogleTest and this program name in all what failed. */
 const FAILED = /^\s*(FAIL |✖ |not ok |FAILED |ERROR |\d+\) |\[ {2}FAILED {2}\]|✗ )/;
-const DIGEST_LINES = 12;
+const DIGEST_LINES = 48;
+/** Of an output that names no failure. */
+const DIGEST_LINES_AT_END = 12;
+/** Of each failure: its message, what was expected and what came. */
+const DIGEST_LINES_EACH = 8;
 const DIGEST_COLUMNS = 200;
 
 /** Ends a stage's command line: the shell's `times`, of itself and of its children, and the status of the command. */
@@ -105,15 +109,15 @@ export function skippedIn(output) {
   return SKIPPED.flatMap((pattern) => [...plain.matchAll(pattern)]).reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** What a failed stage's output says about its failures, in few lines: what failed with two lines of each, or its end. */
+/** What a failed stage's output says about its failures, in few lines: what failed with the first lines of each, or its end. */
 export function failuresIn(output) {
   const lines = stripVTControlCharacters(output)
     .split('\n')
     .map((line) => line.trimEnd().slice(0, DIGEST_COLUMNS))
     .filter((line) => line !== '');
   const named = [...lines.keys()].filter((n) => FAILED.test(lines[n]));
-  const told = new Set(named.flatMap((n) => [n, n + 1, n + 2]).filter((n) => n < lines.length));
-  return named.length > 0 ? [...told].slice(0, DIGEST_LINES).map((n) => lines[n]) : lines.slice(-DIGEST_LINES);
+  const told = new Set(named.flatMap((n) => [...lines.keys()].slice(n, n + DIGEST_LINES_EACH)));
+  return named.length > 0 ? [...told].slice(0, DIGEST_LINES).map((n) => lines[n]) : lines.slice(-DIGEST_LINES_AT_END);
 }
 
 function signal(pid, name) {

@@ -57,9 +57,15 @@ test('what the runners skipped is counted', () => {
 
 test('what failed is told in few lines', () => {
   const passed = ' ✓ a.test.ts (3 tests) 20ms\n'.repeat(50);
-  const failed =
-    ' \x1b[31mFAIL\x1b[39m  b.test.ts > counts\n\nError: 1 is not 2\n ❯ b.test.ts:4:5\n\n Test Files  1 failed\n';
-  assert.deepEqual(failuresIn(passed + failed), [' FAIL  b.test.ts > counts', 'Error: 1 is not 2', ' ❯ b.test.ts:4:5']);
+  const failed = `\x1b[31mFAIL\x1b[39m  b.test.ts > counts\n\nError: 1 is not 2\n- 2\n+ 1\n ❯ b.test.ts:4:5\n${'4|  is(1, 2)\n'.repeat(9)}`;
+  assert.deepEqual(failuresIn(passed + failed), [
+    'FAIL  b.test.ts > counts',
+    'Error: 1 is not 2',
+    '- 2',
+    '+ 1',
+    ' ❯ b.test.ts:4:5',
+    ...Array(3).fill('4|  is(1, 2)'),
+  ]);
   assert.deepEqual(failuresIn('[  FAILED  ] Nat.Holds (3 ms)\n'), ['[  FAILED  ] Nat.Holds (3 ms)']);
   assert.equal(failuresIn('ok\n'.repeat(100)).length, 12);
   assert.deepEqual(failuresIn('compiling\nsegmentation fault\n'), ['compiling', 'segmentation fault']);

@@ -28,8 +28,11 @@ export function whyNotRun(
   if (needs !== null) return needs;
   const running = runs.find(({ state }) => state === 'running');
   if (!running) return null;
-  const { title = running.scenario_id } = scenarios.find(({ id }) => id === running.scenario_id) ?? {};
-  return `“${title}” is running: one scenario runs at a time`;
+  return `“${titleOf(scenarios, running)}” is running: one scenario runs at a time`;
+}
+
+export function titleOf(scenarios: readonly Scenario[], { scenario_id }: Pick<ScenarioRun, 'scenario_id'>): string {
+  return scenarios.find(({ id }) => id === scenario_id)?.title ?? scenario_id;
 }
 
 /** The newest run of a scenario for which `counts` is true. */

@@ -128,6 +128,8 @@ describe('Scenarios', () => {
     show([running, done], 'viewer');
     const link = await screen.findByRole('link', { name: 'Watch it on Parallelism' });
     expect(link.getAttribute('href')).toBe('/parallelism');
+    const first = screen.getByRole('link', { name: scenario.title });
+    expect(first.getAttribute('href')).toBe('/scenarios/runs/run-2');
   });
 
   it('leads to the report of a run', async () => {

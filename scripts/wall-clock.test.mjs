@@ -25,7 +25,6 @@ const STORED = {
   [`${SERVER}/modules/nodes/agent-registry.ts`]: 'the end of a join token is shown',
   [`${SERVER}/modules/reconfiguration/conduct/change-maker.ts`]: 'which stored operations this server began',
   [`${SERVER}/modules/reconfiguration/policies/policy-watcher.ts`]: 'cool-down since a stored reconfiguration',
-  [`${SERVER}/modules/scaling/conductor.ts`]: 'the age of a stored step, which another server may have begun',
   [`${SERVER}/modules/scaling/scaling-loop.ts`]: 'cool-down since a stored scaling',
   [`${SERVER}/modules/scenarios/e2-split/e2-split.ts`]: 'the time axis of a chart',
   [`${SERVER}/modules/scenarios/e2-load-wave/e2-load-wave.ts`]: 'the time axis of a chart',

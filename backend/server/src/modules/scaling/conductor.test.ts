@@ -25,7 +25,7 @@ afterEach(() => void vi.useRealTimers());
 
 function conductorOf(stored: Scaling) {
   const state = {
-    ...{ scaling: stored, isBeginning: false, needsExceptions: false, broken: [] as object[], takenBack: 0 },
+    ...{ scaling: stored, isBeginning: false, needsExceptions: false, broken: [] as object[], takenBack: 0, pps: 0 },
     change: (): Promise<Partial<Operation>> => Promise.reject(new ScalingRefusal('no room')),
   };
   const scalings = {
@@ -40,7 +40,7 @@ function conductorOf(stored: Scaling) {
     change: () => state.change(),
   };
   const handovers = { exceptionsOf: async () => 'leaf-1 is away' };
-  const telemetry = { newest: (key: string) => (key.endsWith('/pps') ? 0 : null) };
+  const telemetry = { newest: (key: string) => (key.endsWith('/pps') ? state.pps : null) };
   const deployer = { takeBack: async () => void state.takenBack++ };
   const parts = [scalings, scaler, deployer, {}, {}, { plan }, telemetry, { broken: () => state.broken }, handovers];
   const conductor = new ScalingConductor(...(parts as unknown as ConstructorParameters<typeof ScalingConductor>));
@@ -102,6 +102,38 @@ it.each([
   state.change = async () => ({ id: 'sc-1.3', state: 'COMPLETED' });
   await look();
   expect(state.scaling).toMatchObject({ state: 'failed', error: refusal.message });
+});
+
+it.each([
+  ['ranges go back', draining(3, { steps: ['drain', 'empty', 'resize', 'restore'], error: 'no room' }), false, 600_000],
+  ['an instance goes', draining(2), false, 60_000],
+  ['switches are told', draining(2, { from: 3, to: 2 }), true, 300_000],
+])('counts no time in which no server ran as a refusal while %s', async (_, scaling, needsExceptions, patienceMs) => {
+  const { state, look } = conductorOf({ ...scaling, step_ms: Date.now() - 2 * patienceMs });
+  state.needsExceptions = needsExceptions;
+  state.change = () => Promise.reject(conflict('The agent of server-2 is not connected.'));
+  await look();
+  vi.advanceTimersByTime(patienceMs - 1);
+  await look();
+  expect(state.scaling).toMatchObject({ step: scaling.step, state: 'running' });
+  vi.advanceTimersByTime(1);
+  await look();
+  expect(state.scaling.error).toMatch(/server-2 is not connected|leaf-1 is away/);
+});
+
+it.each([
+  ['settle', draining(1, { steps: ['track', 'settle'], from: 1, to: 1 }), IDLE_S],
+  ['empty', draining(1), 300],
+])('waits anew with the step %s once a server was started: the wall clock may have jumped', async (_, scaling, s) => {
+  const { state, look } = conductorOf({ ...scaling, step_ms: Date.now() - 86_400_000 });
+  state.pps = 1;
+  await look();
+  vi.advanceTimersByTime(1000 * s - 1);
+  await look();
+  expect(state.scaling).toMatchObject({ step: 1, state: 'running' });
+  vi.advanceTimersByTime(1);
+  await look();
+  expect(state.scaling.step).toBe(2);
 });
 
 it('takes an operation back that could not go on for ten seconds', async () => {

@@ -35,17 +35,28 @@ const LOST_MS = 1000;
 const FRESH_MS = 3000;
 const WHOLE = [{ lo: 0, hi: FLOW_SPACE }];
 
+/**
+ * What this server has seen of a step, by its monotonic clock; null: not, or no longer. It begins anew with each server: how long
+ * none ran is known by the wall clock only, and flows would be lost where that is wrong.
+ */
+interface Watch {
+  readonly step: number;
+  readonly sinceMs: number;
+  /** Since when what goes has had no packets, and when that was seen last. */
+  quiet: { readonly sinceMs: number; readonly seenMs: number } | null;
+  /** Since when an NF of its chain has been without its board. */
+  lostMs: number | null;
+  /** Since when its operation cannot go on. */
+  stuckMs: number | null;
+  /** Since when something passing has been in the way of its operation. */
+  refusedMs: number | null;
+}
+
 /** Takes changes of numbers of instances from step to step. What it waits for is stored, so any server can go on with it. */
 @Injectable()
 export class ScalingConductor {
-  /** Monotonic clock, by change and step: when it began, its age at a start of the server taken from the wall clock once. */
-  private readonly since = new Map<string, number>();
-  /** Monotonic clock, by change and step: since when what goes has had no packets, and when that was seen last. */
-  private readonly quiet = new Map<string, { readonly sinceMs: number; readonly seenMs: number }>();
-  /** Monotonic clock, by change and step: since when an NF of its chain has been without its board. */
-  private readonly lost = new Map<string, number>();
-  /** Monotonic clock, by change and step: since when its operation cannot go on. */
-  private readonly stuck = new Map<string, number>();
+  /** Of changes that are under way, by their ids. */
+  private readonly watches = new Map<string, Watch>();
 
   constructor(
     @Inject(Scalings) private readonly scalings: Scalings,
@@ -74,10 +85,7 @@ export class ScalingConductor {
   }
 
   private write(next: Scaling, was: Scaling): Promise<boolean> {
-    this.since.delete(keyOf(was));
-    this.quiet.delete(keyOf(was));
-    this.lost.delete(keyOf(was));
-    this.stuck.delete(keyOf(was));
+    if (next.state !== 'running') this.watches.delete(was.id);
     return this.scalings.write(next, was);
   }
 
@@ -86,7 +94,7 @@ export class ScalingConductor {
     const name = scaling.steps[scaling.step];
     const urgent = isWaiting(scaling) ? this.urgent(scaling) : null;
     if (urgent !== null) return failed(scaling, urgent);
-    const age = performance.now() - this.beginOf(scaling);
+    const age = performance.now() - this.watchOf(scaling).sinceMs;
     switch (name) {
       case undefined:
         return ended(scaling, 'completed');
@@ -97,53 +105,62 @@ export class ScalingConductor {
       case 'move':
         return this.moved(scaling);
       default:
-        return this.change(scaling, name, age, signal);
+        return this.change(scaling, name, signal);
     }
   }
 
-  private async change(scaling: Scaling, name: ScalingStep, age: number, signal: AbortSignal): Promise<Scaling | null> {
+  private async change(scaling: Scaling, name: ScalingStep, signal: AbortSignal): Promise<Scaling | null> {
     const { chain_id, node_id } = scaling.nf;
     const exceptions = (await this.scaler.needsExceptions(scaling, name))
       ? await this.handovers.exceptionsOf(chain_id, node_id, signal)
       : [];
     if (typeof exceptions === 'string')
-      return age < scaling.drain_s * 1000 ? null : failed(scaling, `switches cannot take over: ${exceptions}`);
+      return this.isPatient(scaling, scaling.drain_s * 1000)
+        ? null
+        : failed(scaling, `switches cannot take over: ${exceptions}`);
     const patience = name === 'restore' ? WAY_BACK_FREE_MS : WAY_FREE_MS;
     const operation = await this.scaler.change(scaling, name, exceptions).catch((error: unknown) => {
-      if (isPassing(error) && age < patience) return null;
+      if (isPassing(error) && this.isPatient(scaling, patience)) return null;
       return asFailure(error);
     });
     if (operation === null) return null;
+    this.watchOf(scaling).refusedMs = null;
     return 'failed' in operation ? failed(scaling, operation.failed) : this.changed(scaling, operation);
+  }
+
+  /** Whether what is in the way now has not been there for so long. */
+  private isPatient(scaling: Scaling, forMs: number): boolean {
+    const watch = this.watchOf(scaling);
+    const nowMs = performance.now();
+    watch.refusedMs ??= nowMs;
+    return nowMs - watch.refusedMs < forMs;
   }
 
   /** What has to change the chain before it, which only waits; null: nothing. */
   private urgent(scaling: Scaling): string | null {
-    const key = keyOf(scaling);
+    const watch = this.watchOf(scaling);
     const lost = lostBoard(this.view.plan, scaling.nf.chain_id, this.boards.broken());
     if (lost === null) {
-      this.lost.delete(key);
+      watch.lostMs = null;
       return null;
     }
     const nowMs = performance.now();
-    const sinceMs = this.lost.get(key) ?? nowMs;
-    this.lost.set(key, sinceMs);
-    return nowMs - sinceMs >= LOST_MS ? lost : null;
+    watch.lostMs ??= nowMs;
+    return nowMs - watch.lostMs >= LOST_MS ? lost : null;
   }
 
   private async changed(scaling: Scaling, operation: Operation): Promise<Scaling | null> {
     const { state, error, id } = operation;
     if (state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED') return further(scaling);
     if (isOver(operation)) return failed(scaling, error?.detail ?? `its operation ended as ${state}`);
-    const key = keyOf(scaling);
+    const watch = this.watchOf(scaling);
     if (state !== 'FAILED_TEMP') {
-      this.stuck.delete(key);
+      watch.stuckMs = null;
       return null;
     }
     const nowMs = performance.now();
-    const sinceMs = this.stuck.get(key) ?? nowMs;
-    this.stuck.set(key, sinceMs);
-    if (nowMs - sinceMs > PATIENCE_MS)
+    watch.stuckMs ??= nowMs;
+    if (nowMs - watch.stuckMs > PATIENCE_MS)
       await this.deployer.takeBack(id, error?.detail ?? 'it could not go on', scaling.by);
     return null;
   }
@@ -162,17 +179,17 @@ export class ScalingConductor {
 
   /** For how long no packet has come, where nobody counts flows: those of a switch that only has ranges. */
   private quietFor(scaling: Scaling, leaving: readonly Instance[]): number {
-    const key = keyOf(scaling);
+    const watch = this.watchOf(scaling);
     const nowMs = performance.now();
     const still = leaving.every(({ id }) => this.telemetry.newest(sampleKey('instance', id, 'pps'), FRESH_MS) === 0);
     if (!still) {
-      this.quiet.delete(key);
+      watch.quiet = null;
       return 0;
     }
-    const known = this.quiet.get(key);
+    const known = watch.quiet;
     // Packets may have come while nobody looked.
     const sinceMs = known && nowMs - known.seenMs <= FRESH_MS ? known.sinceMs : nowMs;
-    this.quiet.set(key, { sinceMs, seenMs: nowMs });
+    watch.quiet = { sinceMs, seenMs: nowMs };
     return nowMs - sinceMs;
   }
 
@@ -212,20 +229,18 @@ export class ScalingConductor {
     return (asked?.staged ?? asked?.keep_flows ?? KeepFlows.parse({})).idle_timeout_s;
   }
 
-  private beginOf(scaling: Scaling): number {
-    const key = keyOf(scaling);
-    const known = this.since.get(key) ?? performance.now() - Math.max(0, Date.now() - scaling.step_ms);
-    this.since.set(key, known);
-    return known;
+  private watchOf({ id, step }: Scaling): Watch {
+    const known = this.watches.get(id);
+    if (known?.step === step) return known;
+    const nowMs = performance.now();
+    const watch: Watch = { step, sinceMs: nowMs, quiet: null, lostMs: null, stuckMs: null, refusedMs: null };
+    this.watches.set(id, watch);
+    return watch;
   }
 }
 
 function isWaiting({ steps, step }: Scaling): boolean {
   return steps[step] === 'settle' || steps[step] === 'empty';
-}
-
-function keyOf({ id, step }: Scaling): string {
-  return `${id} ${step}`;
 }
 
 function ended(scaling: Scaling, state: Scaling['state']): Scaling {

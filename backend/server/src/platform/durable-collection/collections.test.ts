@@ -336,10 +336,43 @@ describe('a collection', () => {
       expect(now.ids()).toEqual(inOrder('y', 'z', 'a', 'b'));
       await now.add(item('d', 2), item('c', 1));
       // In one transaction they are in the order of their times.
-      const left = numbered === 'newest-first' ? ['a', 'b', 'c', 'd'] : ['y', 'z', 'a', 'b'];
+      const left = ['a', 'b', 'c', 'd'];
       expect(now.ids()).toEqual(inOrder(...left));
       expect((await open()).ids()).toEqual(inOrder(...left));
       expect(['a', 'b'].map((id) => now.all.addedBy(id))).toEqual([1, 2]);
+    },
+  );
+
+  it.each(['newest-first', 'oldest-first', 'in-order'] as const)(
+    'that is numbered (%s) drops what was kept for long only after what has gone unkept for longer',
+    async (numbered) => {
+      const definition: CollectionDefinition<Item> = {
+        ...{ ...base, key: 'test:kept', order: newestFirst, numbered },
+        bound: { most: MOST, policy: 'drop-last', keeps: ({ pinned }) => pinned },
+      };
+      const open = async () => {
+        const collections = new Collections(store, log);
+        const all = collections.open(definition);
+        await all.load();
+        const put = (value: Item) => collections.commit((batch) => batch.put(all, value));
+        return { put, ids: () => all.all().map(({ id }) => id) };
+      };
+      let { put, ids } = await open();
+      await put(item('long', 1, true));
+      for (const n of [2, 3, 4]) await put(item(`brief-${n}`, n));
+      const order = ids();
+      await put(item('long', 1));
+      // It is where it was.
+      expect(ids()).toEqual(order);
+      const dropped: string[] = [];
+      for (const n of [5, 6, 7, 8]) {
+        ({ put, ids } = await open());
+        const before = ids();
+        // The clock is set back further and further.
+        await put(item(`late-${n}`, -n));
+        dropped.push(...before.filter((id) => !ids().includes(id)));
+      }
+      expect(dropped).toEqual(['brief-2', 'brief-3', 'brief-4', 'long']);
     },
   );
 

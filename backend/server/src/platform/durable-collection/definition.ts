@@ -16,16 +16,20 @@ export interface CollectionDefinition<T extends object> {
   readonly order?: (a: T, b: T) => number;
   /**
    * In the order in which they were added, by a number that is stored with each: a wall clock may be set back. Those of one
-   * transaction are in `order`, and so are those of earlier servers, which have no number and count as the oldest.
+   * transaction are in `order`, and so are those of earlier servers, which have no number and count as the oldest. `in-order`: all
+   * are in `order`, and the numbers say only which are dropped.
    */
-  readonly numbered?: 'newest-first' | 'oldest-first';
+  readonly numbered?: 'newest-first' | 'oldest-first' | 'in-order';
   readonly bound: CollectionBound<T>;
 }
 
 export type CollectionBound<T> =
   /** A new entry beyond `most` is refused with 409. */
   | { readonly most: number; readonly policy: 'refuse' }
-  /** The last in `order` beyond `most` are dropped, except those that `keeps` names. */
+  /**
+   * Those beyond `most` are dropped, except those that `keeps` names: the last in `order` or, where entries are numbered, those that
+   * were added first. One that was kept counts from when it was no longer: what has just ended is not dropped for its early begin.
+   */
   | { readonly most: number; readonly policy: 'drop-last'; readonly keeps?: (value: T) => boolean };
 
 /** Changes to a collection in one transaction. */

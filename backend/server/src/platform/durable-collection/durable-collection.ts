@@ -9,8 +9,8 @@ import { decodeEntry, type Entry, encodeEntry } from './entry.js';
 export class DurableCollection<T extends object> {
   private entries = new Map<string, Entry<T>>();
   private sorted: readonly T[] | null = null;
-  /** Number of the last transaction that added something, where entries are numbered. */
-  private added = 0;
+  /** Number of the last transaction that numbered something. */
+  private last = 0;
   private loading: Promise<void> | null = null;
   private readonly listeners = new Set<(change: CollectionChange<T>) => void>();
   /** Entries in Redis that this server cannot read, when the collection was last read. */
@@ -67,16 +67,16 @@ export class DurableCollection<T extends object> {
 
   /** For `Collections` only. */
   draft(): CollectionDraft<T> {
-    return new CollectionDraft(this.definition, this.entries, () => this.all(), this.added + 1);
+    return new CollectionDraft(this.definition, this.entries, () => this.all(), this.last + 1);
   }
 
   /** For `Collections` alone: the draft is stored. Gives the way to tell the listeners. */
   take(draft: CollectionDraft<T>): () => void {
     const change = draft.change();
     this.entries = draft.entries();
-    this.added = lastAdded(
+    this.last = lastNumber(
       change.put.map((value) => this.entries.get(this.definition.idOf(value))!),
-      this.added,
+      this.last,
     );
     const compare = orderOf(this.definition, this.entries);
     if (this.sorted) this.sorted = afterChange(this.sorted, change, compare, this.definition);
@@ -103,7 +103,7 @@ export class DurableCollection<T extends object> {
       if (entry) this.entries.set(id, entry);
     }
     this.unreadable = Object.keys(stored).length - this.entries.size;
-    this.added = lastAdded(this.entries.values(), this.added);
+    this.last = lastNumber(this.entries.values(), this.last);
     this.sorted = null;
     this.tell(differenceOf(before, this.entries));
   }
@@ -150,13 +150,15 @@ export class CollectionDraft<T extends object> {
     const id = this.definition.idOf(value);
     const known = this.after.get(id);
     this.requireMatch(known, id, ifMatch);
-    const { bound, noun } = this.definition;
+    const { bound, noun, numbered } = this.definition;
     if (!known && bound.policy === 'refuse' && this.after.size >= bound.most)
       throw conflict(`The limit of ${bound.most} entries of the kind "${noun}" is reached; delete some first.`);
     const before = this.before.get(id);
     const added = before ? before.added : this.number;
+    const isFreed = before && this.isKept(before.value) && !this.isKept(value);
+    const freed = isFreed ? this.number : before?.freed;
     const revision = (before?.revision ?? 0) + 1;
-    this.after.set(id, { value, revision, added: this.definition.numbered && added });
+    this.after.set(id, { value, revision, added: numbered && added, freed: numbered && freed });
     this.touched.add(id);
   }
 
@@ -170,16 +172,16 @@ export class CollectionDraft<T extends object> {
 
   /** Adds the removals that the bound requires. */
   trim(): void {
-    const { bound, idOf } = this.definition;
+    const { bound, idOf, numbered } = this.definition;
     if (bound.policy !== 'drop-last') return;
-    let excess = this.after.size - bound.most;
+    const excess = this.after.size - bound.most;
     if (excess <= 0) return;
     const compare = orderOf(this.definition, this.after);
-    for (const value of afterChange(this.sorted(), this.change(), compare, this.definition).reverse()) {
-      if (bound.keeps?.(value)) continue;
-      this.remove(idOf(value), null);
-      if (--excess === 0) return;
-    }
+    const inOrder = afterChange(this.sorted(), this.change(), compare, this.definition);
+    const droppable = inOrder.filter((value) => !this.isKept(value));
+    if (numbered !== 'oldest-first') droppable.reverse();
+    if (numbered) droppable.sort((a, b) => this.numberOf(a) - this.numberOf(b));
+    for (const value of droppable.slice(0, excess)) this.remove(idOf(value), null);
   }
 
   /** Precedes `writeIn`; a batch may have thousands of entries. */
@@ -217,6 +219,17 @@ export class CollectionDraft<T extends object> {
     return { put, removed };
   }
 
+  private isKept(value: T): boolean {
+    const { bound } = this.definition;
+    return bound.policy === 'drop-last' && bound.keeps?.(value) === true;
+  }
+
+  /** Since when it may be dropped. */
+  private numberOf(value: T): number {
+    const { added = 0, freed = added } = this.after.get(this.definition.idOf(value))!;
+    return freed;
+  }
+
   private requireMatch(known: Entry<T> | undefined, id: string, ifMatch: string | null): void {
     if (ifMatch === null) return;
     if (!known) throw notFound(this.definition.noun, id);
@@ -233,15 +246,15 @@ function orderOf<T extends object>(
 ): Compare<T> {
   const byId = (a: T, b: T) => (idOf(a) < idOf(b) ? -1 : 1);
   const ordered: Compare<T> = order ? (a, b) => order(a, b) || byId(a, b) : byId;
-  if (!numbered) return ordered;
+  if (!numbered || numbered === 'in-order') return ordered;
   const addedBy = (value: T) => entries.get(idOf(value))?.added ?? 0;
   const sign = numbered === 'newest-first' ? -1 : 1;
   return (a, b) => sign * (addedBy(a) - addedBy(b)) || ordered(a, b);
 }
 
-function lastAdded(entries: Iterable<Entry<object>>, before: number): number {
+function lastNumber(entries: Iterable<Entry<object>>, before: number): number {
   let last = before;
-  for (const { added = 0 } of entries) last = Math.max(last, added);
+  for (const { added = 0, freed = 0 } of entries) last = Math.max(last, added, freed);
   return last;
 }
 

@@ -180,8 +180,18 @@ it('begins anew with another target, keeps its seconds with another goal, and en
 });
 
 it('ends alerts that no rule watches any more or whose chain is undeployed, and fires them anew where it does again', async () => {
-  const { world, ledgers, alerts, second, evaluate } = await judges();
   const startMs = Date.now() - 200_000;
+  // As many as are kept, but for one, were over before, later by the wall clock of then.
+  const over = { state: 'resolved', resolution: 'calm', resolved_ms: 9e12, fired_ms: 8e12, began_ms: 7e12 };
+  const figures = { burn_long: 20, burn_short: 20, left_share: 1, cause: null, place: null, acknowledged: null };
+  const rule = { long_s: 60, short_s: 10, burn: 14.4, severity: 'warning' };
+  const earlier = Array.from({ length: 999 }, (_, n) => {
+    const value = { id: `alert-${n}`, chain_id: 'ch-other', slo_id: 'fast', rule, ...over, ...figures };
+    return [value.id, JSON.stringify({ version: 1, revision: 2, added: 1, freed: n + 2, value })] as const;
+  });
+  await server.running.store.redis.hset(KEYS.sloAlerts, Object.fromEntries(earlier));
+  const { world, ledgers, alerts, second, evaluate } = await judges();
+  const own = () => alerts.all().filter(({ chain_id }) => chain_id === chainId);
   second('met', startMs);
   await until('the objective is counted', () => ledgers.find(chainId, 'fast') !== undefined);
   for (let n = 1; n <= 100; n++) second('violated', startMs + 1000 * n);
@@ -190,7 +200,7 @@ it('ends alerts that no rule watches any more or whose chain is undeployed, and 
 
   second('violated', startMs + 101_000, definition, 1000, 'live');
   await until('it is over', () => alerts.all().every(({ state }) => state === 'resolved'));
-  expect(alerts.all().map(({ resolution }) => resolution)).toEqual(['changed']);
+  expect(own().map(({ resolution }) => resolution)).toEqual(['changed']);
   second('violated', startMs + 102_000, definition, 1000, 'live');
   second('violated', startMs + 103_000);
   await until('it fires anew', () => alerts.all().some(({ state }) => state === 'open'));
@@ -205,7 +215,10 @@ it('ends alerts that no rule watches any more or whose chain is undeployed, and 
   world.isNotKept = false;
   evaluate([], startMs + 105_000);
   await until('it is over, too', () => alerts.all().every(({ state }) => state === 'resolved'));
-  expect(alerts.all().map(({ resolution }) => resolution)).toEqual(['undeployed', 'changed']);
+  // What was over last is not the first to be forgotten.
+  expect(own().map(({ resolution }) => resolution)).toEqual(['undeployed', 'changed']);
+  expect(alerts.all()).toHaveLength(1000);
+  expect(alerts.all().filter(({ id }) => id === 'alert-0')).toEqual([]);
   expect(alerts.openNumbers().size).toBe(0);
 });
 

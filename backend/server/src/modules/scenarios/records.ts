@@ -24,6 +24,7 @@ export class ScenarioRecords implements ScenarioView, OnModuleInit {
       schema: ScenarioReport,
       version: 1,
       idOf: ({ id }) => id,
+      numbered: 'newest-first',
       order: (a, b) => b.started_ms - a.started_ms,
       bound: { most: KEEP, policy: 'drop-last', keeps: ({ state }) => state === 'running' },
     });

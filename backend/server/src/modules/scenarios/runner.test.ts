@@ -1,4 +1,4 @@
-import type { ScenarioRun } from '@orrery/contract';
+import type { ScenarioReport, ScenarioRun } from '@orrery/contract';
 import { afterEach, expect, it } from 'vitest';
 import { ControlLoops } from '../../platform/control-loop/control-loops.js';
 import { Collections } from '../../platform/durable-collection/collections.js';
@@ -8,6 +8,7 @@ import type { Store, Transaction } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import type { EventLog } from '../../ports/event-log.js';
 import { FakeClock } from '../../testing/fake-clock.js';
+import { MemoryStore } from '../../testing/killed-story.js';
 import { until } from '../../testing/wait.js';
 import { type ApiCaller, Unavailable } from './api-caller.js';
 import { Ledger } from './ledger.js';
@@ -345,6 +346,17 @@ it('keeps the newest runs, and skips those stored by another version', async () 
   const { runner } = await serverIn(world);
   expect(runner.all().map(({ id }) => id)).toEqual(['sr-old']);
   expect(runner.get('sr-old')).toMatchObject({ parameters: {}, plots: [], title: '' });
+});
+
+it('keeps the reports of the runs that began last, also once the wall clock was set back', async () => {
+  const records = new ScenarioRecords(new Collections(new MemoryStore().open(), log), events);
+  await records.onModuleInit();
+  const runOf = (n: number, state: ScenarioReport['state']) =>
+    ({ id: `sr-${n}`, state, started_ms: 1000 - n }) as ScenarioReport;
+  for (let n = 0; n <= 50; n++)
+    for (const state of ['running', 'completed'] as const) await records.write(runOf(n, state));
+  const ids = records.all().map(({ id }) => id);
+  expect([ids.length, ids[0], ids.at(-1)]).toEqual([50, 'sr-50', 'sr-1']);
 });
 
 /** Those that only compute. */

@@ -21,7 +21,7 @@ import { growthsOf } from './growths.js';
 import { whereFuller, whereSlower } from './places.js';
 import { SiteMemory } from './site-memory.js';
 
-/** Resolved alerts beyond this number are forgotten, the oldest first. */
+/** Resolved alerts beyond this number are forgotten, those first that have been over for longest. */
 const MOST_ALERTS = 1000;
 /** Events that are read for one cause, twice. */
 const MOST_EVENTS = 2000;
@@ -59,6 +59,7 @@ export class SloAlerts implements OnModuleInit {
       schema: SloAlert,
       version: 1,
       idOf: ({ id }) => id,
+      numbered: 'in-order',
       order: worstFirst,
       bound: { most: MOST_ALERTS, policy: 'drop-last', keeps: ({ state }) => state === 'open' },
     });

@@ -88,17 +88,38 @@ it('has the lease on its chain from its begin to its end, and leaves it where no
   expect(scalings.all().map(({ id }) => id)).toEqual(['sc-1']);
 });
 
-it('that began last is the first, and the last to be forgotten, also once the wall clock was set back', async () => {
+async function storedScalings() {
   const store = new MemoryStore();
   const collections = new Collections(store.open(), makeLog('silent'));
   const leases = { acquireIn: () => undefined, releaseIn: () => undefined } as unknown as LeaseBook;
   const scalings = new Scalings(collections, store.events, leases);
   await scalings.onModuleInit();
-  for (let n = 0; n < 202; n++) {
-    const begun = { ...WAITING, id: `sc-${n}`, started_ms: 1000 - n };
+  let begins = 0;
+  /** One that has ended; the wall clock goes back. */
+  const end = async (id: string, more: Partial<Scaling> = {}) => {
+    const begun = { ...WAITING, id, started_ms: 1000 - begins++, ...more, state: 'running' as const };
     await scalings.begin(begun);
-    await scalings.write({ ...begun, state: 'completed' }, begun);
-  }
+    await scalings.write({ ...begun, state: more.state ?? 'completed' }, begun);
+  };
+  return { scalings, end };
+}
+
+it('that began last is the first, and the last to be forgotten, also once the wall clock was set back', async () => {
+  const { scalings, end } = await storedScalings();
+  for (let n = 0; n < 202; n++) await end(`sc-${n}`);
   const ids = scalings.ofNf(WAITING.nf).map(({ id }) => id);
   expect([ids.length, ids[0], ids.at(-1)]).toEqual([200, 'sc-201', 'sc-2']);
+});
+
+it('keeps what the next change of an NF is decided by, however many others there were since, of others and of its own', async () => {
+  const { scalings, end } = await storedScalings();
+  const nf = { chain_id: 'c-2', node_id: 'vpn' };
+  const tracking = { nf, from: 2, to: 2, steps: ['track'] as Scaling['steps'] };
+  await end('changed', { nf });
+  await end('waited', { ...tracking, steps: ['track', 'settle'], state: 'cancelled' });
+  for (let n = 0; n < 12; n++) await end(`failed-${n}`, { ...tracking, state: 'failed' });
+  for (let n = 0; n < 201; n++) await end(`sc-${n}`);
+  const failed = Array.from({ length: 10 }, (_, n) => `failed-${11 - n}`);
+  expect(scalings.ofNf(nf).map(({ id }) => id)).toEqual([...failed, 'waited', 'changed']);
+  expect(scalings.all()).toHaveLength(200);
 });

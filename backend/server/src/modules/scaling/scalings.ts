@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type EventDraft, type NfRef, Scaling } from '@orrery/contract';
+import { grouped } from '@orrery/planner';
 import { z } from 'zod';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
@@ -8,8 +9,12 @@ import { KEYS } from '../../platform/redis-keys.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { chainResource, LEASES, type LeaseBook } from '../../ports/lease-book.js';
 
-/** Older ones are deleted. */
+/** Beyond this number the oldest are deleted of which nothing is looked up. */
 const KEEP = 200;
+/** Of each NF, at least: as many failures in turn count when it is tried again. */
+const KEEP_OF_NF = 10;
+/** Beyond this number the oldest are deleted, whatever their NFs have. */
+const MOST = 4000;
 
 /** `told`: that it has begun. */
 const StoredScaling = z.strictObject({ scaling: Scaling, told: z.boolean() });
@@ -19,6 +24,13 @@ type StoredScaling = z.infer<typeof StoredScaling>;
 @Injectable()
 export class Scalings implements OnModuleInit {
   private readonly stored: DurableCollection<StoredScaling>;
+  /** Of the list that was looked through. */
+  private looked: {
+    readonly at: readonly StoredScaling[] | null;
+    readonly all: readonly Scaling[];
+    readonly running: readonly Scaling[];
+    readonly byNf: ReadonlyMap<string, readonly Scaling[]>;
+  } = { at: null, all: [], running: [], byNf: new Map() };
 
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
@@ -35,7 +47,7 @@ export class Scalings implements OnModuleInit {
       idOf: ({ scaling }) => scaling.id,
       numbered: 'newest-first',
       order: ({ scaling: a }, { scaling: b }) => b.started_ms - a.started_ms || (a.id < b.id ? 1 : -1),
-      bound: { most: KEEP, policy: 'drop-last', keeps: ({ scaling }) => scaling.state === 'running' },
+      bound: { most: MOST, policy: 'drop-last', keeps: ({ scaling }) => scaling.state === 'running' },
     });
   }
 
@@ -44,7 +56,7 @@ export class Scalings implements OnModuleInit {
   }
 
   all(): readonly Scaling[] {
-    return this.stored.all().map(({ scaling }) => scaling);
+    return this.look().all;
   }
 
   /** Throws 404. */
@@ -52,8 +64,8 @@ export class Scalings implements OnModuleInit {
     return this.stored.get(id).scaling;
   }
 
-  running(): Scaling[] {
-    return this.all().filter(({ state }) => state === 'running');
+  running(): readonly Scaling[] {
+    return this.look().running;
   }
 
   /** The one under way in the chain. */
@@ -62,8 +74,8 @@ export class Scalings implements OnModuleInit {
   }
 
   /** Of the NF, newest first. */
-  ofNf({ chain_id, node_id }: NfRef): Scaling[] {
-    return this.all().filter(({ nf }) => nf.chain_id === chain_id && nf.node_id === node_id);
+  ofNf(nf: NfRef): readonly Scaling[] {
+    return this.look().byNf.get(nameOf(nf)) ?? [];
   }
 
   /**
@@ -111,6 +123,7 @@ export class Scalings implements OnModuleInit {
       batch.put(this.stored, { ...known!, scaling });
       if (was.state !== 'running' || scaling.state === 'running') return true;
       this.release(batch, scaling);
+      this.dropOld(batch);
       const { state, left_flows } = scaling;
       const data = { ...begun(scaling), state, left_flows };
       batch.also((transaction) =>
@@ -132,6 +145,43 @@ export class Scalings implements OnModuleInit {
     const { claim, holder } = leaseOf(scaling);
     this.leases.releaseIn(batch, claim, holder);
   }
+
+  private dropOld(batch: Batch): void {
+    const { all, byNf } = this.look();
+    let excess = all.length - KEEP;
+    if (excess <= 0) return;
+    const needed = new Set([...byNf.values()].flatMap(neededOf));
+    for (const scaling of all.toReversed()) {
+      if (scaling.state === 'running' || needed.has(scaling)) continue;
+      batch.remove(this.stored, scaling.id, null);
+      if (--excess === 0) return;
+    }
+  }
+
+  private look() {
+    const at = this.stored.all();
+    if (this.looked.at !== at) {
+      const all = at.map(({ scaling }) => scaling);
+      const running = all.filter(({ state }) => state === 'running');
+      this.looked = { at, all, running, byNf: grouped(all, ({ nf }) => nameOf(nf)) };
+    }
+    return this.looked;
+  }
+}
+
+/**
+ * Those of an NF by which its next change is decided: the latest that are over, the last that waited for flows, and the last that
+ * changed the number.
+ */
+function neededOf(ofNf: readonly Scaling[]): Scaling[] {
+  const over = ofNf.filter(({ state }) => state !== 'running');
+  const waited = over.find(({ steps }) => steps.includes('settle'));
+  const changed = over.find(({ from, to }) => from !== to);
+  return [...over.slice(0, KEEP_OF_NF), ...(waited ? [waited] : []), ...(changed ? [changed] : [])];
+}
+
+function nameOf({ chain_id, node_id }: NfRef): string {
+  return `${chain_id}/${node_id}`;
 }
 
 function leaseOf({ id }: Scaling) {

@@ -93,9 +93,9 @@ export function withTimes(ledger: Ledger, { accounts, loans, turns }: LendingSta
   };
 }
 
-/** When a turn that lasts began, by the wall clock of now, which may have been set back since. */
+/** When a turn that lasts began, by the wall clock of now: it was set back where that is too late for the time held since. */
 export function begunMs({ from_ms }: LendingTurn, { held_ms }: StoredLoan, nowMs: number): number {
-  return from_ms <= nowMs ? from_ms : Math.max(0, Math.round(nowMs - held_ms));
+  return nowMs - from_ms < held_ms ? Math.max(0, Math.round(nowMs - held_ms)) : from_ms;
 }
 
 export interface LedgerChange {

@@ -139,6 +139,21 @@ it('keeps the latest turns, tells them first and how long they were, also once t
   expect(bench.turns(id)).toHaveLength(500);
 });
 
+it('tells the time for which a turn was held where the wall clock was set back to a moment within it', async () => {
+  const [epochMs, beganMs] = [Date.now(), performance.now()];
+  let backMs = 0;
+  vi.spyOn(Date, 'now').mockImplementation(() => Math.round(epochMs - backMs + performance.now() - beganMs));
+  const id = await bench.addGroup();
+  const first = bench.turns(id)[0]!;
+  const told = () => bench.view.turnsOf(id).find((turn) => turn.id === first.id)!;
+  await bench.pass(6);
+  expect(told()).toMatchObject({ from_ms: first.from_ms, to_ms: null });
+  backMs = 3000;
+  expect(told()).toMatchObject({ from_ms: first.from_ms - backMs, to_ms: null });
+  await bench.pass(6);
+  expect(told()).toMatchObject({ from_ms: first.from_ms - backMs, to_ms: first.from_ms - backMs + 11_000 });
+});
+
 it('reads what servers have stored that lent an accelerator to whoever they found using it', async () => {
   const id = await bench.addGroup();
   await bench.stop();

@@ -193,6 +193,8 @@ export class LendingBench {
   readonly leases: LeaseBookService;
   readonly rights: LendingRights;
   readonly loops: ControlLoops;
+  /** Servers in maintenance. */
+  readonly outOfService: string[] = [];
   private readonly collections: Collections;
   private readonly clock = new FakeClock();
   private readonly loop: LendingLoop;
@@ -216,7 +218,8 @@ export class LendingBench {
       accelerators: () => [{ id: BOARD.id, state: agents.isBoardUp ? 'operating' : 'failed' }],
       broken: () => (agents.isBoardUp ? [] : [0, 1].map((slot) => ({ board: BOARD.id, slot }))),
     } as unknown as BoardView;
-    const exclusions: Exclusions = { servers: [], boards: [], lost_servers: [], onChange: () => undefined };
+    const out = { servers: this.outOfService, boards: [], lost_servers: [] };
+    const exclusions: Exclusions = { ...out, onChange: () => undefined };
     const infrastructure = { current: { infrastructure: { boards: [BOARD] } } } as unknown as InfrastructureStore;
     this.rights = new LendingRights(this.groups, this.ledgers, this.leases, boards, exclusions, infrastructure);
     const view = {} as DeploymentView;
@@ -232,7 +235,7 @@ export class LendingBench {
     } as unknown as NodeFleet;
     const catalogue = { find: () => TUNNEL, all: () => [TUNNEL] } as unknown as NfDescriptors;
     const kinds = new AcceleratorKinds(
-      new ByElementManager(agents, view, fleet),
+      new ByElementManager(agents, view, fleet, exclusions),
       new ByMove(agents.moves.port, view, fleet, infrastructure, boards, exclusions, this.leases),
     );
     const members = new LendingMembers(agents, view, fleet, catalogue, loadsOf(agents), this.ledgers, kinds);

@@ -4,6 +4,7 @@ import { isEligible, type LendingCandidate } from '@orrery/planner';
 import { unavailable } from '../../platform/problem.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { ELEMENT_MANAGERS, type ElementManagers } from '../../ports/element-managers.js';
+import { EXCLUSIONS, type Exclusions } from '../../ports/exclusions.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
 import type { Accelerate } from './accelerate.js';
 import type { Holding } from './ledger.js';
@@ -17,6 +18,7 @@ export class ByElementManager implements Accelerate {
     @Inject(ELEMENT_MANAGERS) private readonly managers: ElementManagers,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
     @Inject(FLEET) private readonly fleet: NodeFleet,
+    @Inject(EXCLUSIONS) private readonly exclusions: Exclusions,
   ) {}
 
   originOf(accelerator: string): Origin {
@@ -31,8 +33,9 @@ export class ByElementManager implements Accelerate {
     return this.fleet.hasConnection(serverOf(accelerator));
   }
 
-  works(): boolean {
-    return true;
+  works(accelerator: string): boolean {
+    const { servers, lost_servers } = this.exclusions;
+    return ![...servers, ...lost_servers].includes(serverOf(accelerator));
   }
 
   /** In a group or not, as its element manager says. */

@@ -154,6 +154,17 @@ it('tells the time for which a turn was held where the wall clock was set back t
   expect(told()).toMatchObject({ from_ms: first.from_ms - backMs, to_ms: first.from_ms - backMs + 11_000 });
 });
 
+it('of a server in maintenance are lent to nobody until it is back', async () => {
+  bench.outOfService.push('server-1');
+  const id = await bench.addGroup();
+  await bench.pass(2);
+  expect(agents.accelerated).toEqual([]);
+  expect(bench.view.describe(bench.groups.get(id)).accelerators_now).toMatchObject([{ state: 'broken', holder: null }]);
+  bench.outOfService.pop();
+  await bench.pass(0.5);
+  expect(agents.accelerated).toEqual([ONE]);
+});
+
 it('reads what servers have stored that lent an accelerator to whoever they found using it', async () => {
   const id = await bench.addGroup();
   await bench.stop();

@@ -3,6 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { Collections } from '../../platform/durable-collection/collections.js';
 import { makeLog } from '../../platform/log.js';
 import type { Store } from '../../platform/redis.js';
+import { KEYS } from '../../platform/redis-keys.js';
 import type { DeploymentView } from '../../ports/deployment-view.js';
 import type { PlanShelves } from '../../ports/plan-shelves.js';
 import { killedAtEachWrite, MemoryOperations, MemoryStore } from '../../testing/killed-story.js';
@@ -103,6 +104,43 @@ it('what was dismissed is, for as long as was asked for, also where the wall clo
     expect(records.dismissedUntilMs).not.toBeNull();
     vi.advanceTimersByTime(1000);
     expect(records.dismissedUntilMs).toBeNull();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('what was dismissed is for no longer than was asked for, also where a server is started by a clock that is behind', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+  try {
+    const world = newWorld();
+    const before = await server(world, world.store.open());
+    await before.records.propose(PROPOSAL);
+    await before.records.dismiss(8, null);
+    const nowMs = Date.now() + 86_400_000;
+    vi.setSystemTime(nowMs - 2 * 86_400_000);
+    const { records } = await server(world, world.store.open());
+    expect(records.dismissedUntilMs).toBe(Date.now() + 8 * 3_600_000);
+    vi.advanceTimersByTime(20_000);
+    // The clock is set right, and tells when that ends.
+    vi.setSystemTime(nowMs);
+    expect(records.dismissedUntilMs).toBe(nowMs + 8 * 3_600_000 - 20_000);
+    vi.advanceTimersByTime(8 * 3_600_000 - 20_000);
+    expect(records.dismissedUntilMs).toBeNull();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('what an earlier server has stored as dismissed is, until then', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+  try {
+    const world = newWorld();
+    const until = { proposal: null, applying: null, refusal: null, dismissed_until_ms: Date.now() + 3_600_000 };
+    const text = JSON.stringify({ version: 2, revision: 1, value: { id: 'advice', ...until } });
+    const store = world.store.open();
+    await store.transact((transaction) => transaction.hset(KEYS.placementAdvice, new Map([['advice', text]])));
+    const { records } = await server(world, store);
+    expect(records.dismissedUntilMs).toBe(Date.now() + 3_600_000);
   } finally {
     vi.useRealTimers();
   }

@@ -49,14 +49,18 @@ const StoredAdvice = z.strictObject({
   /** Its application, which has not been accounted for yet. */
   applying: z.strictObject({ operation_id: Id, by: z.string() }).nullable(),
   refusal: z.string().nullable(),
-  dismissed_until_ms: TimestampMs.nullable(),
+  /** Until when, by the wall clock of then, and for how long: no more is left, whatever that clock says. */
+  dismissed: z.strictObject({ until_ms: TimestampMs, for_ms: z.number().min(0) }).nullable(),
 });
 export type StoredAdvice = z.infer<typeof StoredAdvice>;
 
 /** Its plan is made anew after this time: plans are kept for a day. */
 const RENEW_MS = 43_200_000;
 
-const NOTHING: StoredAdvice = { id: ADVICE, proposal: null, applying: null, refusal: null, dismissed_until_ms: null };
+/** The longest that can be asked for. */
+const MOST_DISMISSED_MS = 168 * 3_600_000;
+
+const NOTHING: StoredAdvice = { id: ADVICE, proposal: null, applying: null, refusal: null, dismissed: null };
 
 /** The policy, and what is advised or being applied: all of it survives a kill. */
 @Injectable()
@@ -84,8 +88,8 @@ export class UpkeepRecords implements OnModuleInit {
       key: KEYS.placementAdvice,
       noun: 'placement advice',
       schema: StoredAdvice,
-      version: 2,
-      migrate: withPlacement,
+      version: 3,
+      migrate: ofEarlier,
       idOf: ({ id }) => id,
       bound: { most: 1, policy: 'refuse' },
     });
@@ -111,13 +115,16 @@ export class UpkeepRecords implements OnModuleInit {
     return this.advices.find(ADVICE) ? this.advices.revisionOf(ADVICE) : 0;
   }
 
-  /** Null: what is better is advised. */
+  /** By the wall clock of now; null: what is better is advised. */
   get dismissedUntilMs(): number | null {
-    const untilMs = this.advice.dismissed_until_ms;
-    if (untilMs === null) return null;
+    const { dismissed } = this.advice;
+    if (dismissed === null) return null;
+    const { until_ms: untilMs, for_ms } = dismissed;
+    const nowMs = performance.now();
     if (this.dismissal?.untilMs !== untilMs)
-      this.dismissal = { untilMs, endMs: performance.now() + untilMs - Date.now() };
-    return performance.now() < this.dismissal.endMs ? untilMs : null;
+      this.dismissal = { untilMs, endMs: nowMs + Math.min(untilMs - Date.now(), for_ms) };
+    const leftMs = this.dismissal.endMs - nowMs;
+    return leftMs > 0 ? Math.round(Date.now() + leftMs) : null;
   }
 
   /** Whether the plan of the advice is to be made anew. */
@@ -153,10 +160,11 @@ export class UpkeepRecords implements OnModuleInit {
 
   /** Throws 409 if there is nothing to dismiss, 412 if it is another advice. */
   dismiss(hours: number, ifMatch: string | null): Promise<void> {
-    const dismissed_until_ms = Date.now() + hours * 3_600_000;
+    const for_ms = hours * 3_600_000;
+    const dismissed = { until_ms: Date.now() + for_ms, for_ms };
     return this.collections.commit((batch) => {
       this.requireAdvice(this.advice);
-      this.put(batch, { ...NOTHING, dismissed_until_ms }, ifMatch);
+      this.put(batch, { ...NOTHING, dismissed }, ifMatch);
     });
   }
 
@@ -205,10 +213,18 @@ export class UpkeepRecords implements OnModuleInit {
   }
 }
 
-/** Advices of version 1 named the plan that ran. They are made anew, and refused where they were about to be applied. */
-function withPlacement(stored: unknown): unknown {
-  const { proposal, ...advice } = stored as { readonly proposal: { readonly base: string } | null };
-  if (proposal === null) return stored;
+/**
+ * Advices of version 1 named the plan that ran. They are made anew, and refused where they were about to be applied. Up to version
+ * 2 nothing said for how long one was dismissed.
+ */
+function ofEarlier(stored: unknown, from: number): unknown {
+  const { proposal, dismissed_until_ms, ...advice } = stored as {
+    readonly proposal: { readonly base?: string } | null;
+    readonly dismissed_until_ms: number | null;
+  };
+  const until = { until_ms: dismissed_until_ms, for_ms: MOST_DISMISSED_MS };
+  const dismissed = dismissed_until_ms === null ? null : until;
+  if (proposal === null || from >= 2) return { ...advice, proposal, dismissed };
   const { base: _base, ...rest } = proposal;
-  return { ...advice, proposal: { ...rest, placement: '', advised_ms: 0 } };
+  return { ...advice, proposal: { ...rest, placement: '', advised_ms: 0 }, dismissed };
 }

@@ -1,7 +1,7 @@
 export const CHAINS_ON_NODES = Symbol('ChainsOnNodes');
 
-/** Who runs where now, for what is told of a server: by then its chains may have moved away. */
+/** Who was to run where, for what is told of a server: by then its chains may have moved away. */
 export interface ChainsOnNodes {
-  /** Of what is to run on the server, at most 64. */
-  of(node: string): string[];
+  /** Of what was to run on the server at a time of the wall clock; before the first that is known, that. */
+  ranAt(node: string, atMs: number): string[];
 }

@@ -1,35 +1,41 @@
 import { AgentEventType, type EventDraft, toEventDraft } from '@orrery/contract';
+import type { ChainsOnNodes } from '../../ports/chains-on-nodes.js';
 import type { AgentReport } from './agent-connection.js';
 import type { AgentPace } from './agent-limits.js';
 import type { Property } from './property.js';
 
 type AgentEvent = Extract<AgentReport, { type: 'event' }>;
 
-/** Largest event of an agent, as JSON. */
+/** Largest event of an agent, as JSON, without the chains that the server adds. */
 const MAX_EVENT_CHARACTERS = 8192;
 /** Control characters, and those that change the direction of text, would forge what a reader sees. */
 const INVISIBLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * What is recorded of an event that an agent reports, with the node and, where they are declared, the chains of what is to run
- * there. One that the contract does not define, that is too large or that is not about a part of the node is recorded as
- * `node.event` of the node, with nothing of its content but its name.
+ * What is recorded of an event that an agent reports, with the node and, where they are declared, the chains of what was to run
+ * there when it happened. One that the contract does not define, that is too large or that is not about a part of the node is
+ * recorded as `node.event` of the node, with nothing of its content but its name.
  */
 export function draftOfAgent(
   node: string,
   report: AgentEvent,
   property: Property,
-  chains: readonly string[],
+  desired: ChainsOnNodes,
 ): { readonly draft: EventDraft; readonly known: boolean } {
   const { event, subject, message, t_ms, data } = report;
   const actor = `agent ${node}`;
+  const chains = desired.ranAt(node, t_ms);
   const told = { subject, message: message.replace(INVISIBLE, ' '), t_ms, actor };
   const draft = toEventDraft(AgentEventType.options, { ...told, type: event, data: { ...data, node, chains } });
-  if (draft && property.covers(draft) && JSON.stringify(draft).length <= MAX_EVENT_CHARACTERS)
-    return { draft, known: true };
+  if (draft && property.covers(draft) && charactersOf(draft) <= MAX_EVENT_CHARACTERS) return { draft, known: true };
   const name = event.replace(INVISIBLE, ' ');
   const refusal = `${node} reported ${name}, which is no event of its own`;
   return { draft: { type: 'node.event', subject: node, message: refusal, actor, data: { event: name } }, known: false };
+}
+
+function charactersOf({ data, ...told }: EventDraft): number {
+  const { chains: _chains, ...own } = data as { readonly chains?: unknown };
+  return JSON.stringify({ ...told, data: own }).length;
 }
 
 /** Lets events through at the pace of the node; those beyond it are counted, and told as soon as the pace allows. */

@@ -410,7 +410,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
       this.metrics.samplesForeign.inc(foreign);
       this.telemetry.takeNode(node, this.originOf(node), own);
     } else {
-      const { draft, known } = draftOfAgent(node, report, state.property, this.chains.of(node));
+      const { draft, known } = draftOfAgent(node, report, state.property, this.chains);
       if (!known) this.metrics.eventsUnknown.inc({ source: 'agent' });
       if (this.expected.holds(draft)) return;
       for (const each of state.gate.pass(draft)) this.events.append(each);

@@ -23,7 +23,7 @@ beforeEach(() => {
 function reportsOf(client: TwindClient): TwinReports {
   const telemetry = { takeLinks: () => undefined } as unknown as TelemetrySink;
   const events = { append: (draft: EventDraft) => void told.push(draft) } as unknown as EventLog;
-  const chains = { of: (node: string) => (node === 'server-1' ? ['ch-1'] : []) };
+  const chains = { ranAt: (node: string, atMs: number) => (node === 'server-1' && atMs === 1 ? ['ch-1'] : []) };
   return new TwinReports(undefined as never, undefined as never, events, telemetry, client, chains);
 }
 

@@ -125,7 +125,7 @@ export class TwinReports {
 
   private draftOf({ event, subject, message, t_ms }: TwinEvent): EventDraft {
     const told = { subject, message, t_ms, actor: 'twin' };
-    const data = { chains: this.chains.of(subject) };
+    const data = { chains: this.chains.ranAt(subject, t_ms) };
     const known = toEventDraft(TwinEventType.options, { ...told, type: event, data });
     if (known) return known;
     this.metrics.eventsUnknown.inc({ source: 'twin' });

@@ -7,6 +7,19 @@ export function optimum(rate_bps: number, cores_per_bps: number, cpu_limit: numb
   return Math.max(1, Math.ceil((rate_bps * cores_per_bps) / cpu_limit - 1e-9));
 }
 
+/** Part of its limit with which an instance still does not wait for its CPU: one that does takes packets in batches, which cost less. */
+const FREE = 0.9;
+
+/** What a bit/s takes of a core where one instance carries `bps` with `cpu` cores. Throws if it used up what it may. */
+export function costOf(nf: string, cpu: number | null, bps: number | null, cpu_limit: number): number {
+  if (!cpu || !bps) throw new Error(`nothing was measured of ${nf}`);
+  if (cpu > FREE * cpu_limit)
+    throw new Error(
+      `a quarter of the least load takes ${cpu.toFixed(3)} cores of ${nf}, which may use ${cpu_limit}: what it costs alone is not known; choose a smaller scale or a higher CPU limit`,
+    );
+  return cpu / bps;
+}
+
 /** By how much a series is above another one on average, as a share of that; only where both are known. Null: nowhere. */
 export function meanGap(actual: readonly Point[], lowest: readonly Point[], fromS: number): number | null {
   const gaps = lowest.flatMap(([s, least]) => {

@@ -3,7 +3,7 @@ import { Id } from './common.js';
 import { Operation, pageOf } from './lifecycle.js';
 import { defineRoutes } from './route-definition.js';
 import { byId, page, pageWith } from './route-parameters.js';
-import { ScaleRequest, Scaling, ScalingPolicy, ScalingPolicyRequest } from './scaling.js';
+import { ScaleRequest, Scaling, ScalingPolicy, ScalingPolicyRequest, ScalingPreview } from './scaling.js';
 
 /** Numbers of instances, by hand and by policy (E2 3.4.3). */
 export const SCALING_ROUTES = defineRoutes({
@@ -20,6 +20,18 @@ export const SCALING_ROUTES = defineRoutes({
     problems: [404, 409],
     location: true,
     creates: true,
+  },
+  previewScaling: {
+    method: 'POST',
+    path: '/deployments/{chain_id}/scale/preview',
+    tag: 'deployments',
+    summary: 'Preview a change of the number of instances (dry run): its steps and splits; nothing is changed',
+    role: 'operator',
+    params: z.strictObject({ chain_id: Id }),
+    body: ScaleRequest,
+    status: 200,
+    response: ScalingPreview,
+    problems: [404, 409],
   },
   listScalings: {
     method: 'GET',

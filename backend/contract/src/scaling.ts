@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DelayUs, Id, Name, TimestampMs } from './common.js';
 import { FlowRange } from './filter.js';
-import { MOST_RANGES } from './flow-steering.js';
+import { KeepFlows, MOST_RANGES, NfSplit } from './flow-steering.js';
 import { NfRef } from './reconfiguration.js';
 
 const Instances = z.int().min(1).max(MOST_RANGES);
@@ -68,6 +68,23 @@ export const Scaling = z.strictObject({
   ended_ms: TimestampMs.nullable(),
 });
 export type Scaling = z.infer<typeof Scaling>;
+
+/** What a change of the number of an NF's instances would do. */
+export const ScalingPreview = z.strictObject({
+  from: Instances,
+  to: Instances,
+  steps: Scaling.shape.steps,
+  splits: z
+    .array(NfSplit)
+    .min(1)
+    .max(2)
+    .describe(
+      'what `track` or `stage`, and then `resize`, ask of its split: each is planned on top of the one before. Exceptions that are told until then are added',
+    ),
+  idle_timeout_s: KeepFlows.shape.idle_timeout_s.unwrap().describe('how long `settle` takes'),
+  feasible: z.boolean().describe('false: no plan has room for the first step, for which the change would be refused'),
+});
+export type ScalingPreview = z.infer<typeof ScalingPreview>;
 
 /** Limits of one direction. A delay of null: delay does not count. */
 export const ScalingLimits = z.strictObject({

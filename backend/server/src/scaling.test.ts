@@ -1,4 +1,11 @@
-import { FLOW_SPACE, type KeepFlows, type Operation, type Scaling } from '@orrery/contract';
+import {
+  FLOW_SPACE,
+  type KeepFlows,
+  type Operation,
+  type Problem,
+  type Scaling,
+  type ScalingPreview,
+} from '@orrery/contract';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventsOf } from './testing/events.js';
 import { FakeAgent } from './testing/fake-agent.js';
@@ -72,6 +79,17 @@ const scale = (instances: number, more: object = {}) =>
     params: { chain_id },
     body: JSON.stringify({ node_id: 'ids', instances, ...more }),
   });
+/** What it is said to do before it is done. */
+const preview = (instances: number, more: object = {}) =>
+  server.api.request('previewScaling', {
+    params: { chain_id },
+    body: JSON.stringify({ node_id: 'ids', instances, ...more }),
+  });
+const shown = async (instances: number, more?: object) => (await preview(instances, more)).body as ScalingPreview;
+const refusalOf = ({ status, body }: { readonly status: number; readonly body: unknown }) => {
+  const { detail, errors } = body as Problem;
+  return { status, detail, errors };
+};
 const scalings = async () => (await server.api.call('listScalings')).items;
 const stepOf = ({ steps, step }: Scaling) => steps[step];
 const at = (step: string) => until(`step ${step}`, async () => stepOf((await scalings())[0]!) === step);
@@ -83,16 +101,35 @@ const over = () =>
 const ranges = async () =>
   (await server.api.call('getSplit', { params: { chain_id, node_id: 'ids' } })).targets.map(({ range }) => range);
 const operations = async () => (await server.api.call('listOperations')).items.filter(({ kind }) => kind === 'deploy');
+/** What the last change asked of the split when flows became known and its number changed. */
+const askedOf = async ({ id, steps }: Scaling) => {
+  const made = await operations();
+  const kinds: readonly string[] = ['track', 'stage', 'resize'];
+  return steps.flatMap((step, i) => {
+    if (!kinds.includes(step)) return [];
+    return made.find((operation) => operation.id === `${id}.${i}`)?.request.chains[0]?.splits ?? [];
+  });
+};
 
 it('by hand: flows become known before a split, and an instance that goes waits for its flows, also over a restart', async () => {
+  const out = await shown(2);
+  expect(out).toMatchObject({ from: 1, to: 2, steps: ['track', 'settle', 'resize'], feasible: true });
+  expect(out.idle_timeout_s).toBe(KEEP.idle_timeout_s);
+  expect(await scalings()).toEqual([]);
   const first = (await scale(2)).body as Operation;
   expect(first).toMatchObject({ kind: 'deploy', subject: chain_id });
   expect((await scale(3)).status).toBe(409);
-  expect(await over()).toMatchObject({ state: 'completed', steps: ['track', 'settle', 'resize'], error: null });
+  expect(refusalOf(await preview(3))).toEqual(refusalOf(await scale(3)));
+  const done = await over();
+  expect(done).toMatchObject({ state: 'completed', steps: out.steps, error: null });
+  expect(await askedOf(done)).toEqual(out.splits);
   expect(await idsOf()).toEqual(['web.ids.0', 'web.ids.1']);
   expect(await ranges()).toEqual(HALVES);
-  expect((await scale(99)).status).toBe(422);
-  expect((await scale(2)).status).toBe(422);
+  for (const instances of [99, 2]) {
+    const refusal = refusalOf(await scale(instances));
+    expect(refusal).toMatchObject({ status: 422, errors: [{ pointer: '/instances' }] });
+    expect(refusalOf(await preview(instances))).toEqual(refusal);
+  }
 
   await scale(1);
   await at('empty');
@@ -153,6 +190,7 @@ it('keeps flows only where they can stay, whatever is asked of ranges, numbers, 
     422,
     expect.stringContaining('keep_flows: null'),
   ]);
+  expect(refusalOf(await preview(3))).toEqual(refusalOf(refusal));
   const request = { chains: [{ chain_id, version: 1, splits: [{ node_id: 'ids', instances: 3 }] }] };
   const lost = (await server.api.call('createPlan', { body: request })).problems.map(({ code }) => code);
   expect(lost).toEqual(['flow-state-lost']);
@@ -183,13 +221,21 @@ it('keeps flows only where they can stay, whatever is asked of ranges, numbers, 
   const classes = () =>
     server.switches.get(RACK.switches[0]!.id)!.spec!.entries.filter(({ rule_id }) => rule_id?.startsWith('classify/'));
   const before = classes();
+  const stepped = await shown(2, { node_id: 'fw' });
+  expect(stepped.steps).toEqual(['stage', 'settle', 'resize']);
   expect((await scale(2, { node_id: 'fw' })).status).toBe(202);
-  expect(await over()).toMatchObject({ state: 'completed', steps: ['stage', 'settle', 'resize'], error: null });
+  const staged = await over();
+  expect(staged).toMatchObject({ state: 'completed', steps: stepped.steps, error: null });
+  expect(await askedOf(staged)).toEqual(stepped.splits);
   const splitOf = () => server.api.call('getSplit', { params: { chain_id, node_id: 'fw' } });
   expect(await splitOf()).toMatchObject({ at: 'engine', targets: [{}, {}], staged: { ...held, exceptions: [] } });
   // Undone by the engine alone.
+  const back = await shown(1, { node_id: 'fw' });
   expect((await scale(1, { node_id: 'fw' })).status).toBe(202);
-  expect(await over()).toMatchObject({ state: 'completed', steps: ['drain', 'empty', 'resize'], left_flows: 0 });
+  const undone = await over();
+  expect(back.steps).toEqual(['drain', 'empty', 'resize']);
+  expect(undone).toMatchObject({ state: 'completed', steps: back.steps, left_flows: 0 });
+  expect(await askedOf(undone)).toEqual(back.splits);
   expect(classes()).toEqual(before);
 }, 60_000);
 

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   FLOW_SPACE,
   type Instance,
-  KeepFlows,
   type MigrateRequest,
   type Operation,
   type Scaling,
@@ -21,6 +20,7 @@ import { SPLIT_HANDOVERS, type SplitHandovers } from '../../ports/split-handover
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { lostBoard, runningNf } from './running-nf.js';
 import { operationOf, Scaler, ScalingRefusal } from './scaler.js';
+import { idleTimeoutOf } from './scaling-way.js';
 import { Scalings } from './scalings.js';
 
 /** An operation that cannot go on for so long is taken back. */
@@ -223,10 +223,8 @@ export class ScalingConductor {
   }
 
   private idleTimeoutOf({ nf }: Scaling): number {
-    const asked = this.view.plan?.chains
-      .find(({ chain_id }) => chain_id === nf.chain_id)
-      ?.splits?.find(({ node_id }) => node_id === nf.node_id);
-    return (asked?.staged ?? asked?.keep_flows ?? KeepFlows.parse({})).idle_timeout_s;
+    const chain = this.view.plan?.chains.find(({ chain_id }) => chain_id === nf.chain_id);
+    return idleTimeoutOf(chain?.splits?.find(({ node_id }) => node_id === nf.node_id));
   }
 
   private watchOf({ id, step }: Scaling): Watch {

@@ -5,6 +5,7 @@ import {
   type NfSplit,
   nfInstances,
   type Plan,
+  type PlannedChain,
   type PlannedSplit,
   type SlotRef,
 } from '@orrery/contract';
@@ -25,6 +26,7 @@ export interface RunningNf {
   readonly waived: boolean;
   /** What is asked of its split; undefined: nothing. */
   readonly asked: NfSplit | undefined;
+  readonly chain: PlannedChain | undefined;
 }
 
 /** Null: it does not run. */
@@ -38,7 +40,8 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
   const entering = plan.graph.edges.filter(({ to, direction }) => ids.has(to) && direction === 'forward');
   const at = entering.some(({ from }) => from === null) ? 'switch' : 'engine';
   const hashed = entering.length > 0 && entering.every(({ key }) => key.length > 0);
-  const asked = plan.chains.find((chain) => chain.chain_id === chain_id)?.splits?.find((it) => it.node_id === node_id);
+  const chain = plan.chains.find((it) => it.chain_id === chain_id);
+  const asked = chain?.splits?.find((it) => it.node_id === node_id);
   const waived = asked?.keep_flows === null;
   const bySwitch = asked?.keep_flows != null && !asked.staged;
   const alone = at === 'engine' ? !waived : bySwitch;
@@ -53,6 +56,7 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
     tracked: hashed && kept,
     waived,
     asked,
+    chain,
   };
 }
 

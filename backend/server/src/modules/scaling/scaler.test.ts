@@ -9,7 +9,7 @@ import {
 } from '@orrery/contract';
 import { drainedRanges } from '@orrery/planner';
 import { expect, it } from 'vitest';
-import { conflict, type ProblemError, unavailable } from '../../platform/problem.js';
+import { conflict, ProblemError, unavailable } from '../../platform/problem.js';
 import type { Deployer, PlanChange } from '../../ports/deployer.js';
 import { Scaler } from './scaler.js';
 import type { Scalings } from './scalings.js';
@@ -34,11 +34,16 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const accepted = new Map<string, Operation>();
   const asked: NfSplit[] = [];
   const past: { now: Partial<Scaling>[] } = { now: [] };
+  const facts = { affinity: ['ip.src'], feasible: true, moved: [] as string[], isTaken: false };
+  const planned = () => ({ feasible: facts.feasible, diff: { moved: facts.moved }, problems }) as unknown as Plan;
+  const requireFree = () => {
+    if (facts.isTaken) throw conflict('fw is being scaled.');
+  };
   const deployer = {
     operation: () => undefined,
     change: async ({ chains }: PlanChange, { id }: { id: string }, refusal: (plan: Plan) => string | null) => {
       if (trouble.now) throw trouble.now;
-      const why = refusal({ diff: { moved: [] }, problems } as unknown as Plan);
+      const why = refusal(planned());
       if (why !== null) throw conflict(why);
       asked.push(chains![0]!.splits![0]!);
       const operation = { id } as Operation;
@@ -48,7 +53,9 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   } as unknown as Deployer;
   const begun: Scaling[] = [];
   const scalings = {
+    requireFree,
     begin: async (scaling: Scaling) => {
+      requireFree();
       begun.push(scaling);
       stored.push('begun');
     },
@@ -62,13 +69,20 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
     },
     deployment: () => ({ version: 1, state: 'running' }),
   };
-  const catalogue = { find: () => ({ affinity: ['ip.src'], scaling: { max_instances: 4 } }) };
+  const catalogue = { find: () => ({ affinity: facts.affinity, scaling: { max_instances: 4 } }) };
+  const looked: NfSplit[] = [];
+  const plans = {
+    lookAhead: async ({ chains }: PlanChange) => {
+      looked.push(chains![0]!.splits![0]!);
+      return planned();
+    },
+  };
   const operations = { get: async (id: string) => accepted.get(id) ?? null };
   const telemetry = { newest: (key: string) => (key === 'nf/web.ids/untracked_pps' ? untracked_pps : null) };
   const boards = { broken: () => trouble.broken };
-  const parts = [scalings, deployer, operations, view, catalogue, telemetry, boards];
+  const parts = [scalings, deployer, operations, view, catalogue, telemetry, boards, plans];
   const scaler = new Scaler(...(parts as unknown as ConstructorParameters<typeof Scaler>));
-  return { scaler, stored, begun, trouble, asked, past };
+  return { scaler, stored, begun, trouble, asked, past, facts, looked };
 }
 
 it('makes no change by a plan that tells lost state where flows are to stay, also of another NF of the chain', async () => {
@@ -283,4 +297,99 @@ it('refuses by its field what a first NF cannot do while its flows stay', async 
     ranges: [halves[0]!, { lo: 32_768, hi: 50_000 }, { lo: 50_000, hi: 65_536 }],
   });
   expect(await refused(thirds, { instances: 1 })).toMatch(/^\/instances .*ask for 2 first/);
+});
+
+/** What the preview of a change says, which leaves nothing behind; what is begun then is the same. */
+async function shown(coming: Plan, more: object = {}, affinity = ['ip.src']) {
+  const { scaler, stored, begun, asked, facts, looked } = scalerOf([], () => coming);
+  facts.affinity = affinity;
+  const preview = await scaler.preview({ ...wish, ...more });
+  expect(stored).toEqual([]);
+  await scaler.begin({ ...wish, ...more });
+  const { from, to, steps, splits } = preview;
+  expect(begun).toMatchObject([{ from, to, steps }]);
+  expect(looked).toEqual(asked);
+  if (steps[0] !== 'drain') expect(asked).toEqual(splits.slice(0, 1));
+  return preview;
+}
+
+it('shows what it will ask of a first NF that is split in steps, at each step on top of the one before', async () => {
+  const first = { ...staged, idle_timeout_s: 60 };
+  expect(await shown(firstOf({}))).toEqual({
+    ...{ from: 1, to: 2, steps: ['stage', 'settle', 'resize'], idle_timeout_s: 60, feasible: true },
+    splits: [
+      { node_id: 'ids', instances: 1, staged: first },
+      { node_id: 'ids', instances: 2, ranges: halves, staged: first },
+    ],
+  });
+  const two = await shown(firstOf({ ranges: halves }), { instances: 3 });
+  expect(two.splits).toMatchObject([{ instances: 2, ranges: halves, staged: { held: halves } }, { instances: 3 }]);
+  expect(two.splits[1]!.staged).toEqual(two.splits[0]!.staged);
+  // Switches keep what they have where they send no flows to what goes.
+  const down = { instances: 1 };
+  expect(await shown(firstOf({ instances: 2, ranges: halves, staged }), down)).toMatchObject({
+    steps: ['drain', 'empty', 'resize'],
+    splits: [{ node_id: 'ids', instances: 1, staged }],
+    idle_timeout_s: 5,
+  });
+  const again = await shown(firstOf({ instances: 2, ranges: halves, staged: kept }), { instances: 3 });
+  expect(again.steps).toEqual(['stage', 'settle', 'resize']);
+  expect(again.splits).toMatchObject([
+    { instances: 2, ranges: halves, staged: { ...kept, held: halves } },
+    { instances: 3, staged: { ...kept, held: halves } },
+  ]);
+  // Else they get the ranges of those that stay.
+  const left = { node_id: 'ids', instances: 1, staged: { exceptions: [], idle_timeout_s: 5 } };
+  const over = await shown(firstOf({ instances: 2, ranges: halves, staged: kept }), down);
+  expect(over.splits).toEqual([expect.objectContaining({ instances: 2 }), left]);
+  const front = await shown(firstOf({ instances: 2, ranges: halves, staged: { ...kept, held: halves } }), down);
+  expect(front.splits).toEqual([left]);
+});
+
+it('shows one step for what keeps no flows, and tracking where engines in front do not know them yet', async () => {
+  const one = [{ node_id: 'ids', instances: 2, ranges: halves }];
+  for (const preview of [await shown(firstOf({}), {}, []), await shown(running)])
+    expect(preview).toMatchObject({ steps: ['resize'], splits: one });
+  const bySwitches = await shown(firstOf({ keep_flows: { capacity: 9, idle_timeout_s: 5 } }));
+  expect(bySwitches).toMatchObject({ steps: ['resize'], splits: one, idle_timeout_s: 5 });
+  expect(await shown(firstOf({}), { flows: 'migrate' })).toMatchObject({ steps: ['resize', 'move'], splits: one });
+  const [edge] = running.graph.edges;
+  const graph = { ...running.graph, edges: [{ ...edge!, key: [] }] };
+  const track = await shown({ ...running, graph });
+  expect(track).toMatchObject({ steps: ['track', 'settle', 'resize'], idle_timeout_s: 60 });
+  expect(track.splits).toEqual([{ node_id: 'ids', instances: 1 }, ...one]);
+});
+
+async function refusalOf(asking: Promise<unknown>) {
+  const refused = await asking.catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(ProblemError);
+  const { status, message, errors } = refused as ProblemError;
+  return { status, message, errors };
+}
+
+it('refuses to show what it would refuse to begin, with the same words', async () => {
+  const board = { board: 'board-1', slot: 0 };
+  const [node] = running.graph.nodes;
+  const onBoard = { ...running, graph: { ...running.graph, nodes: [{ ...node!, board }] } } as unknown as Plan;
+  const stepped = firstOf({ instances: 1, staged });
+  const cases: [plan: Plan, more: object, facts: object, problems: object[]][] = [
+    [running, { nf: { ...nf, node_id: 'mon' } }, {}, []],
+    [running, { instances: 5 }, {}, []],
+    [running, { instances: 1 }, {}, []],
+    [stepped, { flows: 'migrate' }, {}, []],
+    [onBoard, {}, {}, []],
+    [running, {}, { isTaken: true }, []],
+    [running, {}, { moved: ['web.mon.0'] }, []],
+    [running, {}, {}, [lossAt('mon')]],
+  ];
+  for (const [plan, more, facts, problems] of cases) {
+    const given = scalerOf(problems, () => plan);
+    Object.assign(given.facts, facts);
+    given.trouble.broken = [board];
+    const asked = { ...wish, ...more };
+    expect(await refusalOf(given.scaler.preview(asked))).toEqual(await refusalOf(given.scaler.begin(asked)));
+  }
+  const { scaler, facts } = scalerOf([]);
+  facts.feasible = false;
+  expect(await scaler.preview(wish)).toMatchObject({ steps: ['resize'], feasible: false });
 });

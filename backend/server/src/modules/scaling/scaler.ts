@@ -1,31 +1,32 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
-  KeepFlows,
   type NfRef,
   type Operation,
   type Plan,
+  PlanRequest,
   type ScaleRequest,
   type Scaling,
+  type ScalingPreview,
   type ScalingStep,
   type StagedSplit,
   sampleKey,
 } from '@orrery/contract';
-import { flawOfSteps, leavesSwitches, numbersOf, scaledRanges, stagedBy, whyNotInSteps } from '@orrery/planner';
+import { leavesSwitches, numbersOf } from '@orrery/planner';
 import { newId } from '../../platform/ids.js';
 import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
-import { DEPLOYER, type Deployer } from '../../ports/deployer.js';
+import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
+import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { lostBoard, type RunningNf, runningNf } from './running-nf.js';
-import { instancesText, Scalings } from './scalings.js';
+import { keepsNothing, type ScaledWish, type ScalingWay, scalingWay, splitOfStep } from './scaling-way.js';
+import { Scalings } from './scalings.js';
 
 /** How long the latest figure of a split counts. */
 const FRESH_MS = 3000;
-/** Entries that a switch spends on flows in progress, of the 2,048 that E2 3.6.2 assumes. */
-const SWITCH_FLOWS = 1024;
 
 /** Why a step would do harm, however often it is tried. */
 export class ScalingRefusal extends ProblemError {
@@ -34,12 +35,8 @@ export class ScalingRefusal extends ProblemError {
   }
 }
 
-interface ScalingWish extends Pick<ScaleRequest, 'instances' | 'flows' | 'drain_s'> {
+interface ScalingWish extends ScaledWish, Pick<ScaleRequest, 'drain_s'> {
   readonly nf: NfRef;
-  /** Ordinal of the instance whose range is halved first; absent: the widest. */
-  readonly split?: number;
-  /** Switches are to keep flows, by an entry each. */
-  readonly bySwitches?: boolean;
   readonly cause: string;
   readonly policy_id: string | null;
   readonly by: string;
@@ -59,29 +56,44 @@ export class Scaler {
     @Inject(DESCRIPTORS) private readonly catalogue: NfDescriptors,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(BOARDS) private readonly boards: BoardView,
+    @Inject(PLANS) private readonly plans: PlanStore,
   ) {}
 
   /** Whether flows of the NF may meet any instance, so that none has to stay. */
-  keepsNothing({ instances }: RunningNf): boolean {
-    return (this.catalogue.find(instances[0]!.nf)?.affinity ?? []).length === 0;
+  keepsNothing(running: RunningNf): boolean {
+    return keepsNothing(running, this.catalogue);
   }
 
-  /** Why the flows of a first NF cannot become known to engines in front of its instances; null: they can. */
-  whyNotInSteps({ chain_id, node_id }: NfRef, { instances }: RunningNf): string | null {
-    const chain = this.view.comingPlan?.chains.find((it) => it.chain_id === chain_id);
-    if (!chain) return `${node_id} does not run`;
-    if (instances.some(({ driver }) => driver === 'board')) return `${node_id} runs on a board, with one instance`;
-    return whyNotInSteps(chain, node_id, chain.execution);
+  /** What `begin` would do; changes nothing. Throws as it does, but for a first step that no plan has room for. */
+  async preview(wish: ScalingWish): Promise<ScalingPreview> {
+    const { scaling, splits, idle_timeout_s } = this.drafted(wish);
+    this.scalings.requireFree(scaling);
+    const { from, to, steps } = scaling;
+    const request = PlanRequest.parse(this.requestOf(scaling, steps[0]!));
+    const plan = await this.plans.lookAhead(request, this.view.comingPlan, this.view.comingDrivers);
+    const why = plan.feasible ? this.reasonAgainst(plan, scaling, steps[0]!) : null;
+    if (why !== null) throw new ScalingRefusal(why);
+    return { from, to, steps, splits, idle_timeout_s, feasible: plan.feasible };
   }
 
   /** Stores the change and begins its first step. Throws 404, 409 and 422; then nothing has been begun. */
   async begin(wish: ScalingWish): Promise<Operation> {
-    const { nf, instances: to, flows, drain_s, cause, policy_id, by } = wish;
+    const { scaling } = this.drafted(wish);
+    this.beginning.add(scaling.id);
+    try {
+      await this.scalings.begin(scaling);
+      return await this.firstOf(scaling);
+    } finally {
+      this.beginning.delete(scaling.id);
+    }
+  }
+
+  /** The change before it has begun, and how it goes. Throws 404, 409 and 422. */
+  private drafted(wish: ScalingWish): Pick<ScalingWay, 'splits' | 'idle_timeout_s'> & { readonly scaling: Scaling } {
+    const { nf, flows, drain_s, cause, policy_id, by } = wish;
     const running = this.runningOf(nf);
-    const from = running.instances.length;
-    const before = [...running.ranges];
-    const after = to === 1 ? [] : scaledRanges(before, to, wish.split);
-    const steps = this.stepsOf(running, wish, { from, to, before, after });
+    const circumstances = { catalogue: this.catalogue, isUnsettled: this.isUnsettled(nf) };
+    const { from, to, before, after, steps, splits, idle_timeout_s } = scalingWay(running, wish, circumstances);
     const full = flows === 'keep' && !this.keepsNothing(running) ? this.fullSwitch(nf, running) : null;
     if (full !== null) throw conflict(full);
     const lost = lostBoard(this.view.comingPlan, nf.chain_id, this.boards.broken());
@@ -97,13 +109,7 @@ export class Scaler {
       started_ms: Date.now(),
       ended_ms: null,
     };
-    this.beginning.add(scaling.id);
-    try {
-      await this.scalings.begin(scaling);
-      return await this.firstOf(scaling);
-    } finally {
-      this.beginning.delete(scaling.id);
-    }
+    return { scaling, splits, idle_timeout_s };
   }
 
   /** Whether it is not known yet if there will be such a change: nothing else looks at it. */
@@ -144,30 +150,24 @@ export class Scaler {
     step: ScalingStep,
     exceptions: StagedSplit['exceptions'],
   ): Promise<Operation> {
-    const { nf, by } = scaling;
     const id = operationOf(scaling);
     const accepted = await this.operations.get(id);
     if (accepted) return this.deployer.operation(id) ?? accepted;
-    const deployment = this.view.deployment(nf.chain_id);
-    if (!deployment || deployment.state === 'undeploying')
-      throw new ScalingRefusal('The chain is not deployed any more.');
-    const running = runningNf(this.view.comingPlan, nf);
-    const bySwitches = step === 'track' && running?.at === 'switch';
-    const keep_flows = bySwitches ? { keep_flows: KeepFlows.parse({ capacity: SWITCH_FLOWS }) } : {};
-    const staged = stagedBy(scaling, step, running?.asked, exceptions);
-    const split = {
-      node_id: nf.node_id,
-      ...numbersOf(scaling, step),
-      ...keep_flows,
-      ...(staged ? { staged } : {}),
-    };
-    const chains = [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }];
-    const operation = { id, kind: 'deploy', by } as const;
-    return this.deployer.change({ chains }, operation, (plan) => {
+    const operation = { id, kind: 'deploy', by: scaling.by } as const;
+    return this.deployer.change(this.requestOf(scaling, step, exceptions), operation, (plan) => {
       const why = this.reasonAgainst(plan, scaling, step);
       if (why !== null) throw new ScalingRefusal(why);
       return null;
     });
+  }
+
+  private requestOf(scaling: Scaling, step: ScalingStep, exceptions?: StagedSplit['exceptions']): PlanChange {
+    const { nf } = scaling;
+    const deployment = this.view.deployment(nf.chain_id);
+    if (!deployment || deployment.state === 'undeploying')
+      throw new ScalingRefusal('The chain is not deployed any more.');
+    const split = splitOfStep(scaling, step, runningNf(this.view.comingPlan, nf), exceptions);
+    return { chains: [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }] };
   }
 
   private reasonAgainst({ diff, problems }: Plan, scaling: Scaling, step: ScalingStep): string | null {
@@ -220,9 +220,8 @@ export class Scaler {
   }
 
   /** Why flows would not stay by the entries of switches, or that it is not known; null: they would, or engines keep them. */
-  private fullSwitch({ chain_id, node_id }: NfRef, { at, tracked }: RunningNf): string | null {
+  private fullSwitch({ node_id }: NfRef, { at, tracked, chain }: RunningNf): string | null {
     if (at !== 'switch' || !tracked) return null;
-    const chain = this.view.comingPlan?.chains.find((it) => it.chain_id === chain_id);
     const key = sampleKey('nf', `${chain?.definition.name}.${node_id}`, 'untracked_pps');
     const untracked = this.telemetry.newest(key, FRESH_MS);
     if (untracked === null)
@@ -230,57 +229,6 @@ export class Scaler {
     return untracked > 0
       ? `A switch has no entries left for flows of ${node_id} that begin: they would follow other ranges without their state.`
       : null;
-  }
-
-  private stepsOf(
-    running: RunningNf,
-    { nf, instances: to, flows, bySwitches }: ScalingWish,
-    change: Pick<Scaling, 'from' | 'to' | 'before' | 'after'>,
-  ): ScalingStep[] {
-    const { from } = change;
-    const { tracked, at, waived, asked } = running;
-    const name = nf.node_id;
-    const isStaged = asked?.staged !== undefined;
-    const free = this.keepsNothing(running) && !isStaged;
-    const refused = (pointer: string, detail: string, code: string) => invalid([{ pointer, detail, code }]);
-    const most = this.catalogue.find(running.instances[0]!.nf)?.scaling.max_instances ?? to;
-    if (to > most) throw refused('/instances', `is above ${most}, the most that ${name} allows`, 'above-limit');
-    if (bySwitches && (at === 'engine' || isStaged))
-      throw conflict(
-        isStaged
-          ? `${name} is split in steps: engines keep its flows, and no switch does by an entry each.`
-          : `An engine shares out the flows of ${name}, no switch: none can keep them.`,
-      );
-    if (waived && !free && (at === 'engine' || flows === 'keep')) {
-      const waiver = `flows of ${name} follow its ranges, as \`keep_flows: null\` of its split asks`;
-      // They would follow an engine's new ranges before their state has moved.
-      const instead = at === 'engine' ? 'ask for `keep_flows` first' : 'they could only migrate';
-      throw refused('/flows', `${waiver}: ${instead}`, 'not-tracked');
-    }
-    if (isStaged && flows === 'migrate')
-      throw refused('/flows', `${name} is split in steps: its flows stay until they end, and none moves`, 'in-steps');
-    const isUnknown = at === 'switch' && flows === 'keep' && !tracked && !free && !bySwitches;
-    const why = isUnknown ? this.whyNotInSteps(nf, running) : null;
-    const inSteps = isStaged || (isUnknown && why === null);
-    const mayTrack = at === 'engine' || bySwitches === true || inSteps;
-    const knows = tracked || mayTrack || free;
-    if (!knows && flows === 'keep')
-      throw refused(
-        '/flows',
-        `switches share out the flows of ${name} and know none of those in progress: these could only migrate. ${why}`,
-        'not-tracked',
-      );
-    const flaw = inSteps ? flawOfSteps(change, asked?.staged) : null;
-    if (flaw !== null) throw refused('/instances', flaw, 'in-steps');
-    const known = (tracked && !this.isUnsettled(nf)) || free || !mayTrack;
-    const track: ScalingStep[] = known ? [] : [inSteps ? 'stage' : 'track', 'settle'];
-    if (to === from) {
-      if (track.length === 0) throw refused('/instances', `${name} has ${instancesText(from)} already`, 'unchanged');
-      return track;
-    }
-    if (free) return ['resize'];
-    const move: ScalingStep[] = flows === 'migrate' ? ['move'] : [];
-    return to > from ? [...track, 'resize', ...move] : [...track, 'drain', ...move, 'empty', 'resize'];
   }
 
   /** Whether the flows became tracked by a change that did not wait until all were known. */

@@ -9,14 +9,22 @@ const nf = { chain_id: 'c-1', node_id: 'ids' };
 const out = { utilization: 0.8, queue: 100, for_s: 0.5 };
 const policy = { ...ScalingPolicyRequest.parse({ nf, out, cooldown_s: 60 }), id: 'scp-1' };
 
+const definition = {
+  nodes: [
+    { id: 'in', kind: 'ingress' },
+    { id: 'ids', kind: 'nf' },
+  ],
+  edges: [{ from: 'in', to: 'ids' }],
+};
+
 /** An NF of one instance behind an engine, which tracks its flows if it has a key. */
-const planOf = (key: readonly string[], from: string | null = 'web.fw.0') =>
+const planOf = (key: readonly string[], from: string | null = 'web.fw.0', execution = 'sequential') =>
   ({
     graph: {
       nodes: [{ kind: 'nf', id: 'web.ids.0', ...nf, ordinal: 0 }],
       edges: [{ from, to: 'web.ids.0', direction: 'forward', key }],
     },
-    chains: [{ chain_id: 'c-1' }],
+    chains: [{ chain_id: 'c-1', definition, execution }],
     splits: [],
   }) as unknown as Plan;
 
@@ -27,7 +35,6 @@ afterEach(() => void vi.useRealTimers());
 function loopOf(key: readonly string[], utilization: number) {
   const world = {
     ...{ plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, beginning: () => {} },
-    notInSteps: null as string | null,
   };
   let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
   const loops = {
@@ -41,7 +48,6 @@ function loopOf(key: readonly string[], utilization: number) {
   const loadOf = (share: number) => ({ ...load, instances: [{ ...instance, utilization: share, share }] });
   const scaler = {
     keepsNothing: () => false,
-    whyNotInSteps: () => world.notInSteps,
     begin: async () => {
       world.asked++;
       world.beginning();
@@ -134,11 +140,10 @@ it('tells once why flows cannot be tracked, and shows it until they are', async 
 
 it('has engines track the flows of a first NF that can be split in steps, before it needs to', async () => {
   const { world, pass } = loopOf([], 0.5);
-  world.plan = planOf([], null);
-  world.notInSteps = 'its chain runs in parallel';
+  world.plan = planOf([], null, 'parallel');
   await pass(2);
   expect(world.asked).toBe(0);
-  world.notInSteps = null;
+  world.plan = planOf([], null);
   await pass(2);
   expect(world.asked).toBe(1);
 });

@@ -13,6 +13,7 @@ import { ScalingLoads } from './loads.js';
 import { ScalingPolicies, type StoredScalingPolicy } from './policies.js';
 import { runningNf } from './running-nf.js';
 import { Scaler } from './scaler.js';
+import { whyNoEngines } from './scaling-way.js';
 import { Scalings } from './scalings.js';
 
 const PERIOD_MS = 500;
@@ -152,7 +153,7 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     }
     if (this.scaler.keepsNothing(running)) return false;
     // Switches know flows where they keep them; else engines do that share them out for the switches, where flows are to stay.
-    const byEngines = policy.strategy === 'avoid' && this.scaler.whyNotInSteps(policy.nf, running) === null;
+    const byEngines = policy.strategy === 'avoid' && whyNoEngines(running) === null;
     if (running.at === 'switch' && policy.strategy !== 'never' && !byEngines) return false;
     const why = 'flows in progress have to be known before their instance is split';
     run.decide({ subject: policy.id, what: `Track the flows of ${policy.nf.node_id}`, why, inputs: {} });

@@ -1,5 +1,12 @@
 import { Controller, Inject, Res } from '@nestjs/common';
-import { API_PREFIX, type Operation, type RouteInput, type Scaling, type SessionInfo } from '@orrery/contract';
+import {
+  API_PREFIX,
+  type Operation,
+  type RouteInput,
+  type Scaling,
+  type ScalingPreview,
+  type SessionInfo,
+} from '@orrery/contract';
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { conflict } from '../../platform/problem.js';
@@ -24,12 +31,18 @@ export class ScalingController {
     @Caller() { name }: SessionInfo,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Operation> {
-    const { node_id, ...wish } = body;
-    const nf = { chain_id: params.chain_id, node_id };
-    const operation = await this.scaler.begin({ ...wish, nf, cause: 'asked for', policy_id: null, by: name });
+    const operation = await this.scaler.begin(wishOf({ params, body }, name));
     this.loop.wake();
     reply.header('location', `${API_PREFIX}/operations/${operation.id}`);
     return operation;
+  }
+
+  @Route('previewScaling')
+  preview(
+    @Input() { params, body }: RouteInput<'previewScaling'>,
+    @Caller() { name }: SessionInfo,
+  ): Promise<ScalingPreview> {
+    return this.scaler.preview(wishOf({ params, body }, name));
   }
 
   @Route('listScalings')
@@ -55,4 +68,10 @@ export class ScalingController {
     this.loop.wake();
     return cancelled;
   }
+}
+
+/** By hand. */
+function wishOf({ params: { chain_id }, body }: Pick<RouteInput<'scaleDeployment'>, 'params' | 'body'>, by: string) {
+  const { node_id, ...wish } = body;
+  return { ...wish, nf: { chain_id, node_id }, cause: 'asked for', policy_id: null, by };
 }

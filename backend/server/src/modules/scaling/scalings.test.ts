@@ -30,9 +30,13 @@ function scalingsWith(...stored: readonly Scaling[]) {
     commit: async (work: (given: typeof batch) => unknown) => work(batch),
   } as unknown as Collections;
   const events = { appendIn: (_: unknown, { type }: { type: string }) => void told.push(type) } as unknown as EventLog;
+  const requireFree = ({ claim, resources }: Parameters<LeaseBook['requireFree']>[0]) => {
+    if (held.some((lease) => lease.startsWith(`${claim} ${resources[0]}`))) throw new Error('another holds it');
+  };
   const leases = {
+    requireFree,
     acquireIn: (_: unknown, { claim, holder, resources }: Parameters<LeaseBook['acquireIn']>[1]) => {
-      if (held.some((lease) => lease.startsWith(`${claim} ${resources[0]}`))) throw new Error('another holds it');
+      requireFree({ claim, holder, resources });
       held.push(`${claim} ${resources[0]} ${holder}`);
     },
     releaseIn: (_: unknown, claim: string, holder: string) => {
@@ -73,11 +77,13 @@ it('has the lease on its chain from its begin to its end, and leaves it where no
   const { scalings, held } = scalingsWith();
   await scalings.begin(WAITING);
   expect(held).toEqual(['change chain/c-1 sc-1']);
+  expect(() => scalings.requireFree({ ...WAITING, id: 'sc-2' })).toThrow('ids is being scaled to 1 instance:');
   await scalings.write({ ...WAITING, step: 2 }, WAITING);
   expect(held).toHaveLength(1);
   await scalings.write({ ...WAITING, step: 3, state: 'completed' }, { ...WAITING, step: 2 });
   expect(held).toEqual([]);
   const other = { ...WAITING, id: 'sc-2' };
+  scalings.requireFree(other);
   await scalings.begin(other);
   await scalings.forget(other);
   expect(held).toEqual([]);
@@ -85,6 +91,7 @@ it('has the lease on its chain from its begin to its end, and leaves it where no
   expect(await scalings.write({ ...other, step: 2 }, other)).toBe(false);
   held.push('change chain/c-1 reconfiguration');
   await expect(scalings.begin(other)).rejects.toThrow('another holds it');
+  expect(() => scalings.requireFree(other)).toThrow('another holds it');
   expect(scalings.all().map(({ id }) => id)).toEqual(['sc-1']);
 });
 

@@ -84,13 +84,23 @@ export class Scalings implements OnModuleInit {
    */
   begin(scaling: Scaling): Promise<void> {
     return this.collections.commit((batch) => {
-      const other = this.ofChain(scaling.nf.chain_id);
-      if (other)
-        throw conflict(`${other.nf.node_id} is being scaled to ${instancesText(other.to)}: one change at a time.`);
+      this.requireOnly(scaling);
       const resources = [chainResource(scaling.nf.chain_id)];
       this.leases.acquireIn(batch, { ...leaseOf(scaling), by: scaling.by, resources });
       batch.put(this.stored, { scaling, told: false });
     });
+  }
+
+  /** Throws 409 where `begin` would. */
+  requireFree(scaling: Scaling): void {
+    this.requireOnly(scaling);
+    this.leases.requireFree({ ...leaseOf(scaling), resources: [chainResource(scaling.nf.chain_id)] });
+  }
+
+  private requireOnly({ nf }: Scaling): void {
+    const other = this.ofChain(nf.chain_id);
+    if (other)
+      throw conflict(`${other.nf.node_id} is being scaled to ${instancesText(other.to)}: one change at a time.`);
   }
 
   /** Whether something changes the chain, for which another change has to wait. */

@@ -132,6 +132,7 @@ export const PATHS = {
   deleteLendingGroup: ['DELETE', '/lending-groups/{id}'],
   listLendingTurns: ['GET', '/lending-groups/{id}/turns'],
   scaleDeployment: ['POST', '/deployments/{chain_id}/scale'],
+  previewScaling: ['POST', '/deployments/{chain_id}/scale/preview'],
   listScalings: ['GET', '/scalings'],
   cancelScaling: ['POST', '/scalings/{id}/cancel'],
   listScalingPolicies: ['GET', '/scaling-policies'],

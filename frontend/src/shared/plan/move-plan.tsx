@@ -44,8 +44,8 @@ export function useRequestedPlans(requests: readonly RequestedPlan[] | null): Us
   });
 }
 
-/** The plan that is shown is the plan that is deployed: it is never replaced automatically. */
-const KEPT = {
+/** What is shown is what is done on consent: it is never replaced automatically. */
+export const KEPT = {
   staleTime: 0,
   gcTime: 0,
   retry: false,

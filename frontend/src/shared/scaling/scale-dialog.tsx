@@ -1,14 +1,14 @@
 import { NumberInput } from '@mantine/core';
-import { type NfRef, type NfSplit, nfInstances, type Plan, type ScaledFlows } from '@orrery/contract';
-import { useQueryClient } from '@tanstack/react-query';
+import type { NfRef, NfSplit, Plan, ScaledFlows, ScalingPreview } from '@orrery/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../api/client.js';
-import { useNfDescriptors } from '../api/queries.js';
 import { PlanDialog } from '../chain/plan-dialog.js';
 import { planOptionsOf } from '../chain/plan-options.js';
 import { type Entry, numberProblem } from '../format/number.js';
+import { KEPT } from '../plan/move-plan.js';
 import { Choice } from '../ui/choice.js';
-import { type ScaledWay, scaledWay } from './scaled-split.js';
+import { FormTrouble, fieldErrorOf } from '../ui/form-trouble.js';
 import { plannedStepText } from './scaling-words.js';
 
 interface ScaleDialogProps {
@@ -38,27 +38,31 @@ const FLOWS = [
 ] as const;
 const DRAIN_S = 300;
 
-/** Another number of instances: shows the plan in which it ends, and begins it on consent. */
+/** Another number of instances: shows its steps and the plan in which it ends, and begins it on consent. */
 export default function ScaleDialog(props: ScaleDialogProps) {
   const { nf, from, most, to, undo, version, plan, onClose } = props;
   const { chain_id, node_id } = nf;
   const queries = useQueryClient();
   const [instances, setInstances] = useState<Entry>(to);
   const [flows, setFlows] = useState(props.flows);
-  const descriptors = useNfDescriptors();
   const problem = numberProblem({ min: 1, max: most, whole: true, unit: 'instances' }, instances);
   const count = problem ? from : Number(instances);
-  const kind = nfInstances(plan.graph).find((it) => it.chain_id === chain_id && it.node_id === node_id)?.nf;
-  const affinity = descriptors.data?.find(({ id }) => id === kind)?.affinity ?? [];
-  const way = count === from ? null : scaledWay(plan, nf, { instances: count, flows, isStateful: affinity.length > 0 });
+  const isChange = count !== from;
+  const body = { node_id, instances: count, flows, drain_s: DRAIN_S };
+  const preview = useQuery({
+    ...KEPT,
+    queryKey: ['scaling-preview', plan.id, chain_id, JSON.stringify(body)],
+    enabled: isChange,
+    queryFn: ({ signal }) => call('previewScaling', { params: { chain_id }, body }, { signal }),
+  });
   const requestOf = (split: NfSplit) => ({
     chains: [{ chain_id, version, splits: [split] }],
     ...planOptionsOf(plan, {}),
   });
+  const requests = (preview.data?.splits ?? []).map(requestOf);
   const verb = count < from ? 'Scale in' : count > from ? 'Scale out' : 'Scale';
   const takesBack = undo && count === to;
   const begin = async () => {
-    const body = { node_id, instances: count, flows, drain_s: DRAIN_S };
     const options = { idempotencyKey: crypto.randomUUID() };
     const operation = await call('scaleDeployment', { params: { chain_id }, body }, options);
     void queries.invalidateQueries({ queryKey: ['scalings'] });
@@ -68,13 +72,20 @@ export default function ScaleDialog(props: ScaleDialogProps) {
     <PlanDialog
       title={takesBack ? `Undo: ${to} instance${to === 1 ? '' : 's'} of ${node_id}` : `${verb}: ${node_id}`}
       confirm={takesBack ? 'Undo' : verb}
-      request={way && !descriptors.isPending ? requestOf(way.last) : null}
-      before={way?.first ? { request: requestOf(way.first), headings: ['First', 'Then'] } : undefined}
+      request={requests.at(-1) ?? null}
+      before={requests.length > 1 ? { request: requests[0]!, headings: ['First', 'Then'] } : undefined}
       ask={{
-        label: 'Show the plan',
-        hint: way ? 'Reading the catalogue…' : `Another number than ${from}, from 1 to ${most}.`,
-        onAsk: () => undefined,
+        label: preview.error ? 'Try again' : 'Show the plan',
+        hint: !isChange
+          ? `Another number than ${from}, from 1 to ${most}.`
+          : preview.isFetching
+            ? 'Looking for its steps…'
+            : 'There is no plan of what is refused.',
+        onAsk: () => {
+          if (isChange) void preview.refetch();
+        },
       }}
+      trouble={<FormTrouble error={preview.isFetching ? null : preview.error} shown={['/instances']} />}
       deploy={begin}
       onClose={onClose}
     >
@@ -85,7 +96,7 @@ export default function ScaleDialog(props: ScaleDialogProps) {
         max={most}
         clampBehavior="none"
         value={instances}
-        error={problem}
+        error={problem ?? fieldErrorOf(preview.error, '/instances')}
         onChange={setInstances}
       />
       <p className="muted">
@@ -99,14 +110,14 @@ export default function ScaleDialog(props: ScaleDialogProps) {
           end; those that are left then are lost and counted.
         </p>
       )}
-      {way && way.steps.length > 1 && <Steps way={way} />}
+      {preview.data && preview.data.steps.length > 1 && <Steps preview={preview.data} />}
     </PlanDialog>
   );
 }
 
 /** What happens one after the other, where it is more than one thing. */
-function Steps({ way: { steps, idle_timeout_s, last } }: { readonly way: ScaledWay }) {
-  const planned = { idle_timeout_s, drain_s: DRAIN_S, isStaged: last.staged !== undefined };
+function Steps({ preview: { steps, splits, idle_timeout_s } }: { readonly preview: ScalingPreview }) {
+  const planned = { idle_timeout_s, drain_s: DRAIN_S, isStaged: splits.at(-1)?.staged?.held !== undefined };
   return (
     <div className="muted">
       <p>It goes in {steps.length} steps:</p>

@@ -3,6 +3,7 @@ import {
   FLOW_SPACE,
   type Plan,
   type Role,
+  type ScaleRequest,
   type Scaling,
   type ScalingPolicy,
   ScalingPolicyRequest,
@@ -35,7 +36,7 @@ vi.mock('../api/client.js', async (original) => ({
     return { data: { items, total: items.length }, next: null };
   }),
 }));
-const { call } = await import('../api/client.js');
+const { ApiError, call } = await import('../api/client.js');
 
 const nf = { chain_id: 'ch-1', node_id: 'ids' };
 const instance = (ordinal: number) => ({ kind: 'nf', id: `web.ids.${ordinal}`, ordinal, nf: 'ids', ...nf });
@@ -62,10 +63,7 @@ const plan = {
   request: { chains: [{ chain_id: 'ch-1' }], remove: [], implementations: [] },
 } as unknown as Plan;
 
-const described = (more: { affinity?: string[]; max_instances?: number } = {}) => {
-  const { affinity = [], max_instances = 64 } = more;
-  return { id: 'ids', affinity, scaling: { max_instances } };
-};
+const described = (max_instances = 64) => ({ id: 'ids', scaling: { max_instances } });
 
 const scaling = (more: Partial<Scaling>) =>
   ({
@@ -74,15 +72,22 @@ const scaling = (more: Partial<Scaling>) =>
     ...more,
   }) as Scaling;
 
+/** What the server says of a change that is made at once. */
+const resized = ({ instances }: Pick<ScaleRequest, 'instances'>): object => ({
+  ...{ from: 2, to: instances, steps: ['resize'], idle_timeout_s: 60, feasible: true },
+  splits: [{ node_id: 'ids', instances }],
+});
+
 function show(
   role: Role,
   scalings: Scaling[] = [],
   policies: Partial<ScalingPolicy>[] = [],
-  { shown = plan, descriptors = [] as object[] } = {},
+  { shown = plan, descriptors = [] as object[], previewOf = resized as (body: ScaleRequest) => object } = {},
 ) {
   const sent: { name: string; body: unknown }[] = [];
   Object.assign(served, { scalings, policies, descriptors });
   vi.mocked(call).mockImplementation((async (name: string, input: { body: unknown }) => {
+    if (name === 'previewScaling') return previewOf(input.body as ScaleRequest);
     sent.push({ name, body: input.body });
     return name === 'createPlan' ? { ...plan, id: `pn-${1 + sent.length}` } : { id: 'op-9' };
   }) as unknown as typeof call);
@@ -109,25 +114,36 @@ it('shows the plan of one more instance, and begins it on consent', async () => 
   const confirm = await screen.findByRole('button', { name: 'Scale out' });
   await waitFor(() => expect((confirm as HTMLButtonElement).disabled).toBe(false));
   expect(screen.getByText(/as in ids\.0-3, grows by one whenever that instance moves/)).toBeTruthy();
-  await userEvent.click(screen.getByRole('radio', { name: 'Move' }));
-  await userEvent.click(confirm);
-  await waitFor(() => expect(sent.map(({ name }) => name)).toEqual(['createPlan', 'scaleDeployment']));
   expect(sent[0]!.body).toMatchObject({
     chains: [{ chain_id: 'ch-1', version: 2, splits: [{ node_id: 'ids', instances: 3 }] }],
   });
-  expect(sent[1]!.body).toEqual({ node_id: 'ids', instances: 3, flows: 'migrate', drain_s: 300 });
+  await userEvent.click(screen.getByRole('radio', { name: 'Move' }));
+  await waitFor(() => expect(sent.map(({ name }) => name)).toEqual(['createPlan', 'createPlan']));
+  await waitFor(() => expect(isDisabled('Scale out')).toBe(false));
+  await userEvent.click(screen.getByRole('button', { name: 'Scale out' }));
+  await waitFor(() => expect(sent.slice(2).map(({ name }) => name)).toEqual(['scaleDeployment']));
+  expect(sent[2]!.body).toEqual({ node_id: 'ids', instances: 3, flows: 'migrate', drain_s: 300 });
 });
 
 it('says in which steps a first NF is scaled whose flows stay, and plans each on top of the one before', async () => {
-  const into = { from: null, to: 'web.ids.0', key: [], direction: 'forward' };
-  const shown = { ...plan, graph: { nodes: [instance(0)], edges: [into] } } as unknown as Plan;
-  const sent = show('operator', [], [], { shown, descriptors: [described({ affinity: ['ip.src'] })] });
+  const shown = { ...plan, graph: { nodes: [instance(0)], edges: [] } } as unknown as Plan;
+  const staged = { held: [{ lo: 0, hi: FLOW_SPACE }], exceptions: [], idle_timeout_s: 60 };
+  const split = { node_id: 'ids', staged };
+  const previewOf = (body: ScaleRequest) =>
+    body.flows === 'migrate'
+      ? { ...resized(body), steps: ['resize', 'move'] }
+      : {
+          ...resized(body),
+          steps: ['stage', 'settle', 'resize'],
+          splits: [1, body.instances].map((instances) => ({ ...split, instances })),
+        };
+  const sent = show('operator', [], [], { shown, previewOf });
   await waitFor(() => expect(isDisabled('Scale out…')).toBe(false));
   await userEvent.click(screen.getByRole('button', { name: 'Scale out…' }));
   await screen.findByText('It goes in 3 steps:');
   await screen.findByText(/Waits until all flows in progress are known\. That takes 60 s\./);
+  await screen.findByText(/Engines keep flows in progress at their instances, until switches that can take over\./);
   await screen.findByRole('heading', { name: 'Then' });
-  const staged = { held: [{ lo: 0, hi: FLOW_SPACE }], exceptions: [] };
   expect(sent.map(({ body }) => body)).toMatchObject([
     { chains: [{ splits: [{ node_id: 'ids', instances: 1, staged }] }] },
     { chains: [{ splits: [{ node_id: 'ids', instances: 2, staged }] }], on_top_of: 'pn-2' },
@@ -136,6 +152,33 @@ it('says in which steps a first NF is scaled whose flows stay, and plans each on
   await screen.findByText('It goes in 2 steps:');
   await waitFor(() => expect(sent.slice(2)).toHaveLength(1));
   expect(sent.at(-1)!.body).toMatchObject({ chains: [{ splits: [{ node_id: 'ids', instances: 2 }] }] });
+});
+
+it('says why a change is refused, at the number where that is why, and asks again on request', async () => {
+  const problem = { type: 'about:blank', title: 'Refused', request_id: 'r-1' };
+  const detail = 'is above 2, the most that ids allows';
+  const refusals = [
+    new ApiError({ ...problem, status: 422, errors: [{ pointer: '/instances', detail }] }),
+    new ApiError({ ...problem, status: 409, detail: 'fw is being scaled to 2 instances: one change at a time.' }),
+  ];
+  const previewOf = (body: ScaleRequest) => {
+    const refusal = refusals.shift();
+    if (refusal) throw refusal;
+    return resized(body);
+  };
+  const sent = show('operator', [], [], { previewOf });
+  await waitFor(() => expect(isDisabled('Scale out…')).toBe(false));
+  await userEvent.click(screen.getByRole('button', { name: 'Scale out…' }));
+  await screen.findByText(detail);
+  expect(screen.queryByRole('alert')).toBeNull();
+  expect(screen.getByText('There is no plan of what is refused.')).toBeTruthy();
+  await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
+  await screen.findByText(/fw is being scaled to 2 instances/);
+  expect(screen.queryByText(detail)).toBeNull();
+  expect(sent).toEqual([]);
+  await userEvent.click(screen.getByRole('button', { name: 'Try again' }));
+  await waitFor(() => expect(sent.map(({ name }) => name)).toEqual(['createPlan']));
+  await waitFor(() => expect(isDisabled('Scale out')).toBe(false));
 });
 
 it('says what a change waits for, and stops it; nothing else can be begun meanwhile', async () => {
@@ -223,7 +266,7 @@ it('is titled as what is filled in, and takes no more instances than the NF may 
 });
 
 it('says that an NF has as many instances as it may', async () => {
-  show('operator', [], [], { descriptors: [described({ max_instances: 2 })] });
+  show('operator', [], [], { descriptors: [described(2)] });
   await screen.findByTitle('It may have no more than 2 instances.');
   expect(isDisabled('Scale out…')).toBe(true);
 });

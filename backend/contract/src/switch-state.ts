@@ -38,6 +38,10 @@ export const SwitchState = z.strictObject({
     .describe(
       'while its driver changes: what is waited for. What its agent tells is then of the earlier driver, and left out',
     ),
+  lost: z
+    .boolean()
+    .optional()
+    .describe('true: it neither answers nor passes packets, and they go around it if they can. Absent: it is not lost'),
   observed: ObservedSwitch.nullable().describe('null: no report yet'),
   counted_ms: TimestampMs.nullable().describe('when its entry counters were last read; null: not yet'),
 });

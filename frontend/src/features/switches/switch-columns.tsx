@@ -2,6 +2,7 @@ import type { SwitchState } from '@orrery/contract';
 import { countText } from '../../shared/format/number.js';
 import { quantityText } from '../../shared/format/quantity.js';
 import {
+  AROUND_LOST,
   DRIVER_TITLES,
   hasReached,
   installedText,
@@ -26,6 +27,7 @@ export const SWITCH_COLUMNS: readonly Column<SwitchState>[] = [
       return (
         <>
           <StatusBadge state={text} status={status} />
+          {each.lost && <span className={classes.small}>{AROUND_LOST}</span>}
           {each.changing && <span className={classes.small}>{each.changing}</span>}
           {each.observed?.error && <span className={classes.small}>{each.observed.error}</span>}
         </>

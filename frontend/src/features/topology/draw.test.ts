@@ -97,15 +97,16 @@ it('keeps the names of nodes where those of their NFs no longer fit, and at last
   expect(textsAt(0.2)).toEqual([]);
 });
 
-it('marks what is out of service or has a link that is down, by shape and word', () => {
+it('marks what is out of service, in trouble, or has a link that is down, by shape and word', () => {
   const troubles: Troubles = new Map([
     ['s1', { word: 'maintenance', text: 'in maintenance: new fan', status: 'degraded' }],
     ['c1', { word: 'link down', text: 'link c1-leaf is down', status: 'failed' }],
+    ['leaf', { word: 'agent away', text: 'its agent is away', status: 'failed' }],
   ]);
   const texts = textsAt(1, troubles).map(({ text }) => text);
-  expect(texts).toEqual(expect.arrayContaining([...NAMES, 'maintenance', 'link down']));
-  expect(texts).not.toContain('4 cores');
-  for (const k of [1, 0.2]) expect(textsAt(k, troubles).filter(({ text }) => text === TRIANGLE)).toHaveLength(2);
+  expect(texts).toEqual(expect.arrayContaining([...NAMES, 'maintenance', 'link down', 'agent away']));
+  for (const usual of ['4 cores', 'Open vSwitch', '10.0.1.1']) expect(texts).not.toContain(usual);
+  for (const k of [1, 0.2]) expect(textsAt(k, troubles).filter(({ text }) => text === TRIANGLE)).toHaveLength(3);
 });
 
 it.each([1, READABLE_SCALE])('keeps the rows of a board apart at a scale of %d', (k) => {

@@ -24,7 +24,7 @@ type Row =
       readonly of?: string;
       readonly depth: 0 | 1;
       readonly state?: string;
-      /** Of a server, board or host. */
+      /** Of a server, board, switch or host. */
       readonly trouble?: Trouble;
     };
 

@@ -64,7 +64,7 @@ export function Legend({ joints }: LegendProps) {
         </dd>
       </div>
       <div>
-        <dt>Triangle: out of service, or its link is down</dt>
+        <dt>Triangle: out of service, in trouble, or its link is down</dt>
         <dd>
           <svg width="14" height="13" aria-hidden="true">
             <path d="M7 1L13 12H1Z" fill={palette.failed} />

@@ -8,6 +8,7 @@ import { overlayOf, waysOf } from './overlay.js';
 import { routeLinks } from './routing.js';
 import { runningJoints } from './running-joints.js';
 import { serverNode } from './testing/server-node.js';
+import type { Trouble } from './troubles.js';
 
 function network(servers: number, clients: number): Infrastructure {
   const origin = 'twin' as const;
@@ -307,9 +308,15 @@ describe('rowsOf', () => {
 
   it('tells what is the matter with a part', () => {
     const trouble = { word: 'maintenance', text: 'in maintenance: new fan', status: 'degraded' } as const;
-    const rows = rowsOf(scene, '', new Map([['server-1', trouble]]));
+    const away = { word: 'agent away', text: 'its agent is away', status: 'failed' } as const;
+    const troubles = new Map<string, Trouble>([
+      ['server-1', trouble],
+      ['fabric', away],
+    ]);
+    const rows = rowsOf(scene, '', troubles);
     expect(rows.flatMap((row) => (row.kind === 'item' && row.trouble ? [[row.label, row.trouble]] : []))).toEqual([
       ['server-1', trouble],
+      ['fabric', away],
     ]);
   });
 

@@ -9,6 +9,7 @@ import {
   useNfInstances,
   useNodes,
   useOutOfService,
+  useSwitches,
   useTwin,
 } from '../../shared/api/queries.js';
 import { PageHeader } from '../../shared/page/page-header.js';
@@ -70,9 +71,10 @@ export function Component() {
   );
   const out = useOutOfService().data;
   const downIds = useDownLinkIds();
+  const switches = useSwitches().data;
   const troubles = useMemo(
-    () => (network ? troublesOf(network, out ?? [], downIds) : NO_TROUBLES),
-    [network, out, downIds],
+    () => (network ? troublesOf(network, out ?? [], downIds, switches ?? []) : NO_TROUBLES),
+    [network, out, downIds, switches],
   );
   const name = network?.name ?? '';
   const [places, setPlaces] = useState({ name: '', moved: loadPlaces('') });

@@ -1,4 +1,4 @@
-import type { Infrastructure, OutOfService } from '@orrery/contract';
+import type { Infrastructure, OutOfService, SwitchState } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { troublesOf } from './troubles.js';
 
@@ -22,7 +22,7 @@ it('names what is out of service and the links that are down', () => {
     part('server-4', { lost: { why: 'its agent is away', since_ms: 1 } }),
     part('board-1', { maintenance }),
   ];
-  expect(Object.fromEntries(troublesOf(network, out, ['server-2-leaf', 'client-1-leaf']))).toEqual({
+  expect(Object.fromEntries(troublesOf(network, out, ['server-2-leaf', 'client-1-leaf'], []))).toEqual({
     'server-2': {
       word: 'maintenance',
       text: 'in maintenance: new fan; link server-2-leaf is down',
@@ -35,5 +35,37 @@ it('names what is out of service and the links that are down', () => {
 });
 
 it('finds nothing the matter with a part that is back', () => {
-  expect(troublesOf(network, [part('server-1', {})], []).size).toBe(0);
+  expect(troublesOf(network, [part('server-1', {})], [], []).size).toBe(0);
+});
+
+const WELL = { connected: true, description: {}, observed: { state: 'converged', error: null } };
+const failed = { state: 'failed', error: 'it does not answer' };
+
+it.each([
+  [{}, null],
+  [{ observed: { state: 'progressing', error: null } }, null],
+  [{ connected: false, description: null, observed: null }, null],
+  [{ connected: false }, { word: 'agent away', text: 'its agent is away', status: 'failed' }],
+  // What it last told is of no interest any more.
+  [{ connected: false, observed: failed }, { word: 'agent away', text: 'its agent is away', status: 'failed' }],
+  [{ observed: failed }, { word: 'failed', text: 'failed: it does not answer', status: 'failed' }],
+  [
+    { connected: false, lost: true },
+    {
+      word: 'lost',
+      text: 'lost: it neither answers nor passes packets; packets go around it where another way leads; its agent is away',
+      status: 'failed',
+    },
+  ],
+  [
+    { changing: 'the twin builds it', observed: null },
+    { word: 'changing driver', text: 'changing its driver: the twin builds it', status: 'degraded' },
+  ],
+  [
+    { changing: 'the twin builds it', connected: false, observed: null },
+    { word: 'changing driver', text: 'changing its driver: the twin builds it; its agent is away', status: 'failed' },
+  ],
+])('names what is the matter with a switch: %j', (changed, trouble) => {
+  const state = { id: 'leaf', ...WELL, ...changed } as unknown as SwitchState;
+  expect(Object.fromEntries(troublesOf(network, [], [], [state]))).toEqual(trouble ? { leaf: trouble } : {});
 });

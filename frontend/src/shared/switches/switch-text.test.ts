@@ -18,11 +18,12 @@ it('calls a report old where the switch does not answer or its agent is away', (
   expect(isReportCurrent(switchOf(false, 'converged'))).toBe(false);
 });
 
-it('calls a switch that is away disconnected, also while its driver changes', () => {
+it('calls a switch that is away disconnected, also while its driver changes, and one that is lost so', () => {
   const told = { ...switchOf(true, 'converged'), description: {}, changing: 'waits' } as unknown as SwitchState;
   expect(switchHealth(told)).toEqual({ status: 'working', text: 'changing driver' });
   expect(switchHealth({ ...told, connected: false })).toEqual({
     status: 'failed',
     text: 'disconnected, changing driver',
   });
+  expect(switchHealth({ ...told, lost: true })).toEqual({ status: 'failed', text: 'lost' });
 });

@@ -3,11 +3,12 @@ import { countText } from '../format/number.js';
 import type { Status } from '../ui/status-badge.js';
 
 /** State of a switch: as last reported, while its agent is connected. */
-export function switchHealth({ connected, description, changing, observed }: SwitchState): {
+export function switchHealth({ connected, description, changing, lost, observed }: SwitchState): {
   status: Status;
   text: string;
 } {
   if (!description) return { status: 'idle', text: 'never connected' };
+  if (lost) return { status: 'failed', text: 'lost' };
   if (!connected)
     return { status: 'failed', text: changing === undefined ? 'disconnected' : 'disconnected, changing driver' };
   if (changing !== undefined) return { status: 'working', text: 'changing driver' };
@@ -15,6 +16,9 @@ export function switchHealth({ connected, description, changing, observed }: Swi
   if (observed?.state === 'progressing') return { status: 'working', text: 'updating' };
   return observed ? { status: 'healthy', text: 'in sync' } : { status: 'stale', text: 'no report' };
 }
+
+/** What is done about a switch that is lost. */
+export const AROUND_LOST = 'packets go around it where another way leads';
 
 /** Whether what the agent last reported is about the switch as it is now. */
 export const isReportCurrent = ({ connected, observed }: SwitchState): boolean =>

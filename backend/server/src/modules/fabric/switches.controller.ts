@@ -5,6 +5,7 @@ import { pageOf } from '../../platform/paging.js';
 import { conflict, notFound } from '../../platform/problem.js';
 import { Input, Route } from '../../platform/route.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
+import { LINK_STATES, type LinkStates } from '../../ports/link-states.js';
 import { SWITCH_FLEET, type SwitchFleet } from '../../ports/switch-fleet.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { FabricControl } from './fabric-control.js';
@@ -17,6 +18,7 @@ export class SwitchesController {
     @Inject(SWITCH_FLEET) private readonly fleet: SwitchFleet,
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(LINK_STATES) private readonly links: Pick<LinkStates, 'lostSwitches'>,
   ) {}
 
   @Route('listSwitches')
@@ -105,6 +107,7 @@ export class SwitchesController {
       description,
       planned: spec && plannedOf(spec, node, description),
       ...(changing !== null && { changing }),
+      ...(this.links.lostSwitches.has(id) && { lost: true }),
       observed: changing === null ? this.fleet.observedSwitch(id) : null,
       counted_ms: (changing === null && this.telemetry.switchCounters(id)?.t_ms) || null,
     };

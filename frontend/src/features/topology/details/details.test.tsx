@@ -63,6 +63,24 @@ it('tells nothing of an agent until it is known, and what is the matter with its
   expect(screen.getByText('link server-1-leaf is down')).toBeTruthy();
 });
 
+it('says what is the matter with a switch, also while its agent is being read', () => {
+  const leaf = { id: 'leaf', title: 'Leaf 1', origin: 'twin', driver: 'ovs' };
+  render(
+    <MantineProvider env="test">
+      <Details
+        target={{ kind: 'node', id: 'leaf' }}
+        scene={buildScene({ ...EMPTY, switches: [leaf] } as unknown as Infrastructure, [])}
+        troubles={new Map([['leaf', { word: 'agent away', text: 'its agent is away', status: 'failed' }]])}
+        nodes={null}
+        plans={[]}
+        isPending={false}
+        onSelect={() => undefined}
+      />
+    </MantineProvider>,
+  );
+  expect(screen.getByText('its agent is away')).toBeTruthy();
+});
+
 it.each([
   ['engine', 1],
   ['switch', 0],

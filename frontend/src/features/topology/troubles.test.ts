@@ -47,7 +47,10 @@ it.each([
   [{ connected: false, description: null, observed: null }, null],
   [{ connected: false }, { word: 'agent away', text: 'its agent is away', status: 'failed' }],
   // What it last told is of no interest any more.
-  [{ connected: false, observed: failed }, { word: 'agent away', text: 'its agent is away', status: 'failed' }],
+  [
+    { connected: false, observed: failed },
+    { word: 'agent away', text: 'its agent is away', status: 'failed' },
+  ],
   [{ observed: failed }, { word: 'failed', text: 'failed: it does not answer', status: 'failed' }],
   [
     { connected: false, lost: true },

@@ -7,8 +7,8 @@ export function switchHealth({ connected, description, changing, lost, observed 
   status: Status;
   text: string;
 } {
-  if (!description) return { status: 'idle', text: 'never connected' };
   if (lost) return { status: 'failed', text: 'lost' };
+  if (!description) return { status: 'idle', text: 'never connected' };
   if (!connected)
     return { status: 'failed', text: changing === undefined ? 'disconnected' : 'disconnected, changing driver' };
   if (changing !== undefined) return { status: 'working', text: 'changing driver' };

@@ -91,5 +91,6 @@ export * from './switch-spec.js';
 export * from './switch-state.js';
 export * from './telemetry.js';
 export * from './twin-api.js';
+export * from './units.js';
 export * from './upkeep.js';
 export * from './webhooks.js';

@@ -274,10 +274,11 @@ it('answers for objectives and alerts that are there, and removes them with thei
   const params = { chain_id: chainId, slo_id: 'fast' };
   const refused = async (query: Record<string, unknown>) =>
     (await server.api.request('getSloHistory', { params, query: query as never })).body as {
-      errors: { pointer: string }[];
+      errors: { pointer: string; detail: string }[];
     };
   expect((await refused({ from: 5, to: 4 })).errors).toMatchObject([{ pointer: '/from' }]);
-  expect((await refused({ from: 0, step: 10 })).errors).toMatchObject([{ pointer: '/step' }]);
+  const aMultiple = { pointer: '/step', detail: expect.stringContaining('must be a multiple of 300 s ') };
+  expect((await refused({ from: 0, step: 10 })).errors).toMatchObject([aMultiple]);
   expect((await refused({ step: 15 })).errors).toMatchObject([{ pointer: '/step' }]);
   expect((await refused({ from: 0, span: 60 })).errors).toMatchObject([{ pointer: '/span' }]);
   const { to_ms, step_s, points } = await server.api.call('getSloHistory', { params, query: { span: 600 } });

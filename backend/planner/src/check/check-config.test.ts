@@ -8,6 +8,10 @@ const descriptor = {
     additionalProperties: false,
     properties: {
       port: { type: 'integer', minimum: 1 },
+      rate_bps: { type: 'number', maximum: 1000 },
+      bursts_bytes: { type: 'array', items: { multipleOf: 64 } },
+      'a/b': { exclusiveMinimum: 0, unit: 'us' },
+      requests_per_s: { minimum: 1, unit: 'requests/s' },
       rules: {
         type: 'array',
         items: { type: 'object', additionalProperties: false, properties: { to: { minimum: 1 } } },
@@ -34,6 +38,11 @@ it.each<[Record<string, unknown>, [string, string][]]>([
     ],
   ],
   [{ port: 1, rules: [] }, []],
+  [{ rate_bps: 2000 }, [['/rate_bps', '2000 is greater than 1000 bit/s.']]],
+  [{ rate_bps: 'fast' }, [['/rate_bps', 'Instance type "string" is invalid. Expected "number".']]],
+  [{ bursts_bytes: [64, 65] }, [['/bursts_bytes/1', '65 is not a multiple of 64 bytes.']]],
+  [{ 'a/b': 0 }, [['/a~1b', '0 is less than 0 µs.']]],
+  [{ requests_per_s: 0 }, [['/requests_per_s', '0 is less than 1 requests/s.']]],
 ])('says once what is wrong with %j', (config, findings) => {
   expect(schemaFindings(descriptor, config).map(({ pointer, message }) => [pointer, message])).toEqual(findings);
 });

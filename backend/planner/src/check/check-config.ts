@@ -1,10 +1,25 @@
 import { type OutputUnit, Validator } from '@cfworker/json-schema';
-import { type ChainDefinition, type ChainProblem, EXTERNAL_PREFIX, type NfDescriptor } from '@orrery/contract';
+import {
+  type ChainDefinition,
+  type ChainProblem,
+  EXTERNAL_PREFIX,
+  type NfDescriptor,
+  unitOfName,
+  unitText,
+} from '@orrery/contract';
 import type { DescriptorIndex } from './attributes.js';
 import { effectiveConfig } from './implementation.js';
 import { addressToNumber, isAddress, parsePrefix } from './ipv4.js';
 
 const MAX_FINDINGS_A_NODE = 8;
+/** Keywords that bound numbers. */
+const BOUNDS: ReadonlySet<string> = new Set([
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+]);
 
 /** Checks the configuration of every NF against its descriptor's schema, and rules beyond the schema. */
 export function checkConfig(definition: ChainDefinition, descriptors: DescriptorIndex): ChainProblem[] {
@@ -42,11 +57,39 @@ export function schemaFindings(
     const { valid, errors } = validator.validate(config);
     return valid
       ? []
-      : causes(errors).map(({ instanceLocation, error }) => ({ pointer: instanceLocation.slice(1), message: error }));
+      : causes(errors).map((cause) => ({
+          pointer: cause.instanceLocation.slice(1),
+          message: inWords(cause, descriptor.config_schema),
+        }));
   } catch (cause) {
     const detail = cause instanceof Error ? cause.message : String(cause);
     return [{ pointer: '', message: `the schema of "${descriptor.id}" cannot be used: ${detail}`, isOfSchema: true }];
   }
+}
+
+/** As the validator says it, bounds of numbers with their unit. */
+function inWords({ keyword, keywordLocation, instanceLocation, error }: OutputUnit, schema: unknown): string {
+  if (!BOUNDS.has(keyword)) return error;
+  const name = instanceLocation.split('/').findLast((step) => !/^\d*$/.test(step)) ?? '';
+  const unit = unitStated(schema, keywordLocation) || unitOfName(name);
+  return unit ? error.replace(/\.$/, ` ${unit}.`) : error;
+}
+
+/** The keyword `unit` beside another one; empty: there is none, or it is behind a reference. */
+function unitStated(schema: unknown, keywordLocation: string): string {
+  const steps = keywordLocation.split('/').slice(1, -1);
+  const beside = steps.reduce<unknown>((part, step) => memberOf(part, nameIn(step)), schema);
+  const unit = memberOf(beside, 'unit');
+  return typeof unit === 'string' ? unitText(unit) : '';
+}
+
+function memberOf(of: unknown, name: string): unknown {
+  return typeof of === 'object' && of !== null ? (of as Record<string, unknown>)[name] : undefined;
+}
+
+/** Of a step of a JSON Pointer in a URI (RFC 6901 6). */
+function nameIn(step: string): string {
+  return decodeURI(step).replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 /**

@@ -5,6 +5,10 @@ const cpu = { constraint: 'cpu', needed: 1.2, available: 0.85, unit: 'cores', wh
 
 it('says what is short by how much, and where', () => {
   expect(shortage(cpu)).toBe('cpu at server-1 needs 1.2 cores, but only 0.85 cores available');
+  const link = { constraint: 'link-bandwidth', needed: 2e6, available: 1e6, unit: 'bps', where: 'l-1' } as const;
+  expect(shortage(link)).toBe('link-bandwidth at l-1 needs 2000000 bit/s, but only 1000000 bit/s available');
+  const late = { constraint: 'latency', needed: 98.5, available: 40, unit: 'us', where: 'web' } as const;
+  expect(shortage(late)).toBe('latency at web needs 98.5 µs, but only 40 µs available');
 });
 
 it('counts nothing where something is there or not', () => {

@@ -1,4 +1,4 @@
-import type { Constraint, Plan } from '@orrery/contract';
+import { type Constraint, type Plan, unitText } from '@orrery/contract';
 
 /** What is short and where, without a full stop. */
 export function shortage({ constraint, needed, available, unit, where }: Constraint): string {
@@ -6,7 +6,8 @@ export function shortage({ constraint, needed, available, unit, where }: Constra
   if (constraint === 'excluded') return `${where} cannot be used: it ${unit === 'is lost' ? unit : 'is excluded'}`;
   if (constraint === 'switch-path') return `no way leads from ${where} to where the chain goes on`;
   if (constraint === 'switch-program') return `${where} runs a P4 program of its own, and carries no chain`;
-  return `${constraint} at ${where} needs ${needed} ${unit}, but only ${available} ${unit} available`;
+  const of = unitText(unit);
+  return `${constraint} at ${where} needs ${needed} ${of}, but only ${available} ${of} available`;
 }
 
 /** Why an infeasible plan is, as a sentence. */

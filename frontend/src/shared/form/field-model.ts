@@ -1,4 +1,4 @@
-import { SWITCH_DRIVER_TITLES } from '@orrery/contract';
+import { SWITCH_DRIVER_TITLES, unitOfName, unitText } from '@orrery/contract';
 import { rateText } from '../../editor-model/rate.js';
 
 /** What a form shows for one part of a JSON Schema (2020-12): the configuration of an NF, the body of a request. */
@@ -262,22 +262,10 @@ function choices(schema: Schema): ChoiceField['options'] | null {
   return options.length === alternatives.length ? options : null;
 }
 
-const UNITS: Record<string, string> = {
-  bps: 'bit/s',
-  pps: 'packets/s',
-  bytes: 'bytes',
-  us: 'µs',
-  ms: 'ms',
-  s: 's',
-};
-
 /** Values with names of their own: those of the drivers of switches. */
 const VALUE_TITLES: ReadonlyMap<string, string> = new Map(Object.entries(SWITCH_DRIVER_TITLES));
 
 const valueTitle = (value: string): string => VALUE_TITLES.get(value) ?? titleOf(value);
-
-/** Display form of an API unit: `pps` becomes "packets/s". */
-export const unitText = (unit: string): string => UNITS[unit] ?? unit;
 
 /** Units of what is counted per one of them. */
 const PER: Record<string, string> = { s: 'second', ms: 'millisecond', us: 'microsecond', bytes: 'byte' };
@@ -311,12 +299,6 @@ export function withUnit(field: Pick<NumberField, 'key' | 'unit'>, value: number
   return unit ? `${digits} ${unit}` : digits;
 }
 
-/** The unit at the end of a property name: `s` of `slice_s`; empty: none. */
-function unitOfName(key: string): string {
-  const words = key.split('_');
-  return words.length > 1 && words.at(-2) !== 'per' ? (UNITS[words.at(-1)!] ?? '') : '';
-}
-
 /**
  * A property name as a label, its unit in brackets: `rate_bps` becomes "Rate (bit/s)", `packets_per_s` "Packets per second", and
  * `nf` "NF".
@@ -325,7 +307,7 @@ export function titleOf(key: string): string {
   const words = key.split(/[_-]+/).filter(Boolean);
   const last = words.at(-1) ?? '';
   const isRate = words.at(-2) === 'per';
-  const unit = words.length > 1 && !isRate ? UNITS[last] : undefined;
+  const unit = unitOfName(key);
   const named = isRate ? [...words.slice(0, -1), PER[last] ?? last] : unit ? words.slice(0, -1) : words;
   const written = (word: string) => PLURALS.get(word) ?? (ACRONYMS.has(word) ? word.toUpperCase() : word);
   const sentence = named.map(written).join(' ');

@@ -1,6 +1,7 @@
+import { unitText } from '@orrery/contract';
 import { same } from '../../editor-model/diff.js';
 import { rateText } from '../../editor-model/rate.js';
-import { type FormField, isRate, lowered, type NumberField, type TextField, unitText } from './field-model.js';
+import { type FormField, isRate, lowered, type NumberField, type TextField } from './field-model.js';
 
 export type Values = Readonly<Record<string, unknown>>;
 

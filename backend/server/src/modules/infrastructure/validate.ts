@@ -52,7 +52,7 @@ export function infrastructureErrors(infrastructure: Infrastructure): FieldError
     if (links.has(link.id)) report(`/links/${index}/id`, `"${link.id}" is used twice`, 'duplicate-id');
     links.add(link.id);
     if (link.jitter_us > link.delay_us)
-      report(`/links/${index}/jitter_us`, `exceeds the delay of ${link.delay_us} us`, 'out-of-range');
+      report(`/links/${index}/jitter_us`, `exceeds the delay of ${link.delay_us} µs`, 'out-of-range');
     if (link.a.node === link.b.node)
       report(`/links/${index}/b/node`, 'a link must join two different nodes', 'self-loop');
     for (const end of ['a', 'b'] as const) {

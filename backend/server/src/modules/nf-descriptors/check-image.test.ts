@@ -26,14 +26,16 @@ const container = {
   cost: { cycles_per_packet: 1, base_latency_us: 1, memory_bytes: 32 * MIB },
 };
 
-const errorsOf = (of: object, more: object = {}, others: object[] = []) =>
+const foundIn = (of: object, more: object = {}, others: object[] = []) =>
   legacyNfErrors(
     NfDescriptor.parse({
       ...descriptor,
       ...more,
       implementations: [{ ...container, image: ContainerImage.parse({ ...image, ...of }) }, ...others],
     }),
-  ).map(({ pointer, code }) => [pointer, code]);
+  );
+const errorsOf = (...given: Parameters<typeof foundIn>) =>
+  foundIn(...given).map(({ pointer, code }) => [pointer, code]);
 
 const IMAGE = '/implementations/0/image';
 
@@ -58,6 +60,14 @@ it.each([
   [{ forwarding: 'route' }, '/unsupported', 'not-supported'],
 ])('names what is wrong: %j', (of, pointer, code) => {
   expect(errorsOf(of)).toEqual([[pointer, code]]);
+});
+
+it.each([
+  [{ limits: { memory_bytes: 16 * MIB } }, 'must be at least 33554432 bytes, '],
+  [{ health: { by: 'image', timeout_s: 20, start_s: 10 } }, 'must be at most 10 s: '],
+  [{ health: { by: 'image', interval_s: 30, timeout_s: 3 } }, 'must be at least 33 s '],
+])('tells a limit with its unit: %j', (of, words) => {
+  expect(foundIn(of).map(({ detail }) => detail)).toEqual([expect.stringContaining(words)]);
 });
 
 it.each([

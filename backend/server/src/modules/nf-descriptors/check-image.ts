@@ -28,7 +28,7 @@ export function imageTexts(image: ContainerImage, of: string): PointedText[] {
 function limitErrors({ limits }: ContainerImage, { implementations }: NfDescriptor, of: string): FieldError[] {
   const planned = implementations[0]!.cost.memory_bytes;
   if (limits.memory_bytes >= planned) return [];
-  const detail = `must be at least ${planned}, which /implementations/0/cost/memory_bytes plans for it`;
+  const detail = `must be at least ${planned} bytes, which /implementations/0/cost/memory_bytes plans for it`;
   return [{ pointer: `${of}/limits/memory_bytes`, detail, code: 'too-small' }];
 }
 
@@ -36,13 +36,13 @@ function healthErrors({ health }: ContainerImage, of: string): FieldError[] {
   if (!health) return [];
   const { interval_s, timeout_s, start_s } = health;
   if (timeout_s > start_s) {
-    const detail = `must be at most ${start_s}: a container that is not healthy by then has failed`;
+    const detail = `must be at most ${start_s} s: a container that is not healthy by then has failed`;
     return [{ pointer: `${of}/health/timeout_s`, detail, code: 'too-large' }];
   }
   // The agent checks a TCP port from the start.
   const first_s = health.by === 'tcp' ? timeout_s : interval_s + timeout_s;
   if (first_s <= start_s) return [];
-  const detail = `must be at least ${first_s} (interval_s + timeout_s): Docker checks for the first time after interval_s`;
+  const detail = `must be at least ${first_s} s (interval_s + timeout_s): Docker checks for the first time after interval_s`;
   return [{ pointer: `${of}/health/start_s`, detail, code: 'too-small' }];
 }
 

@@ -114,7 +114,8 @@ function stepsOf(
   const free = keepsNothing(running, catalogue) && !isStaged;
   const refused = (pointer: string, detail: string, code: string) => invalid([{ pointer, detail, code }]);
   const most = catalogue.find(running.instances[0]!.nf)?.scaling.max_instances ?? to;
-  if (to > most) throw refused('/instances', `is above ${most}, the most that ${name} allows`, 'above-limit');
+  if (to > most)
+    throw refused('/instances', `is above ${instancesText(most)}, the most that ${name} allows`, 'above-limit');
   if (bySwitches && (at === 'engine' || isStaged))
     throw conflict(
       isStaged

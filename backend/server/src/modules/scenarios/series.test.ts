@@ -26,7 +26,9 @@ it('compares what was measured at the same times, also where one was not', () =>
 });
 
 it('refuses what takes longer than samples are kept, at the field', () => {
-  expect(() => E2_LOAD_WAVE.script({ hold_s: 300, slope_s: 200 })).toThrow('/parameters/hold_s: makes 1500 s');
+  expect(() => E2_LOAD_WAVE.script({ hold_s: 300, slope_s: 200 })).toThrow(
+    '/parameters/hold_s: makes 1500 s that are measured, more than 580 s: ',
+  );
   expect(() => E2_LOAD_WAVE.script({ hold_s: 10, slope_s: 300 })).toThrow('/parameters/slope_s: makes 930 s');
   expect(() => E2_LOAD_WAVE.script({ hold_s: 90, slope_s: 90 })).not.toThrow();
   expect(() => SSM_FOUR_TUNNELS.script({ slice_s: 60, load: 'uneven' })).toThrow('/parameters/slice_s: makes 904 s');

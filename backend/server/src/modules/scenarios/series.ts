@@ -18,7 +18,7 @@ export async function historyOf(api: Api, key: string, sinceMs: number, scale = 
 /** The fault of a parameter by which more is measured than is still there when it is read. */
 export function outlasting(parameter: string, seconds: number): FieldError[] {
   if (seconds <= KEPT_S) return [];
-  const detail = `makes ${Math.ceil(seconds)} s that are measured, more than ${KEPT_S}: samples are kept for ten minutes`;
+  const detail = `makes ${Math.ceil(seconds)} s that are measured, more than ${KEPT_S} s: samples are kept for ten minutes`;
   return [{ pointer: `/parameters/${parameter}`, detail, code: 'too-long' }];
 }
 

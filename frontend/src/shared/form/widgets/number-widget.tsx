@@ -1,7 +1,8 @@
 import { NumberInput } from '@mantine/core';
+import { unitText } from '@orrery/contract';
 import { useEffect, useState } from 'react';
 import type { Entry } from '../../format/number.js';
-import { isRate, LARGEST_PORT, type NumberField, unitText } from '../field-model.js';
+import { isRate, LARGEST_PORT, type NumberField } from '../field-model.js';
 import { fieldProblem } from '../field-problems.js';
 import { RateInput } from '../rate-input.js';
 import { useRejectedEntry } from '../rejected-entries.js';

@@ -37,7 +37,7 @@ export function historyOf(
   const usual = STEPS_S.find((each) => each >= least && spanS / each <= USUAL_POINTS) ?? 86_400;
   const step_s = query.step ?? usual;
   if (!isRecent && step_s % COARSE_S !== 0)
-    throw bad('step', `must be a multiple of ${COARSE_S} for a time before the last six hours`);
+    throw bad('step', `must be a multiple of ${COARSE_S} s for a time before the last six hours`);
   if (spanS / step_s > SLO_HISTORY_POINTS)
     throw bad(
       'step',

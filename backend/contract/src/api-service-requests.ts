@@ -102,9 +102,9 @@ export const SERVICE_REQUEST_ROUTES = defineRoutes({
     method: 'DELETE',
     path: '/service-requests',
     tag: 'service requests',
-    summary: 'Forget all service requests that were refused, or those of one pool',
+    summary: 'Forget all service requests that were refused, or all that were released, or those of one pool',
     role: 'operator',
-    query: z.strictObject({ state: z.literal('refused'), pool: Name.optional() }),
+    query: z.strictObject({ state: z.enum(['refused', 'released']), pool: Name.optional() }),
     status: 204,
   },
   getBulkProgress: {

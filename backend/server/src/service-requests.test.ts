@@ -234,6 +234,13 @@ describe('service requests', () => {
     const { items: events } = await server.api.call('listEvents', { query: { limit: 1000 } });
     const dismissed = eventsOf(events, 'service-request').filter(({ type }) => type === 'service-request.dismissed');
     expect(dismissed.map(({ data }) => data.requests.length)).toEqual([1, 2]);
+    expect((await dismiss({ state: 'released' })).status).toBe(204);
+    expect(await idsNow()).toEqual([first.id]);
+    await server.api.call('deleteServiceRequest', { params: { id: first.id } });
+    for (const query of [{ state: 'refused' }, { state: 'released', pool: 'none' }]) await dismiss(query);
+    expect(await idsNow()).toEqual([first.id]);
+    expect((await dismiss({ state: 'released', pool: 'pool' })).status).toBe(204);
+    expect(await idsNow()).toEqual([]);
     const pointersOf = async (body: object) => {
       const answer = await server.api.request('createServiceRequest', { body: JSON.stringify(body) });
       expect(answer.status).toBe(422);

@@ -16,5 +16,5 @@ export const SERVICE_REQUEST_EVENTS = {
   'service-request.late': event({ title: 'Service request late', about: 'chain', severity: 'warning', data }),
   'service-request.broken': event({ title: 'Service request broken', about: 'chain', severity: 'warning', data }),
   'service-request.released': event({ title: 'Service request released', about: 'chain', data }),
-  'service-request.dismissed': event({ title: 'Refused service request dismissed', about: 'chain', data }),
+  'service-request.dismissed': event({ title: 'Service request dismissed', about: 'chain', data }),
 };

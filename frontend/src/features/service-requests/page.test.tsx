@@ -227,6 +227,29 @@ describe('Service requests', () => {
     await user.click(screen.getByRole('button', { name: 'Dismiss all' }));
     const input = { query: { state: 'refused' } };
     await waitFor(() => expect(call).toHaveBeenCalledWith('dismissServiceRequests', input));
+    expect(call).not.toHaveBeenCalledWith('dismissServiceRequests', { query: { state: 'released' } });
+  });
+
+  it('takes released requests off the list with the refused ones, and says how many of each', async () => {
+    const released = { ...ACTIVE, state: 'released' as const };
+    lists.listServiceRequests = [REFUSED, { ...released, id: 'sr-6' }, { ...released, id: 'sr-7' }];
+    lists.listServicePools = [POOL];
+    vi.mocked(call).mockClear();
+    const user = show();
+    await user.click(await screen.findByRole('button', { name: 'Dismiss refused (1) and released (2)' }));
+    const words = 'All 1 refused and 2 released requests go off the list, with the reasons. This cannot be undone.';
+    expect(await screen.findByText(words)).toBeTruthy();
+    await user.click(screen.getByRole('button', { name: 'Dismiss all' }));
+    for (const state of ['refused', 'released'])
+      await waitFor(() => expect(call).toHaveBeenCalledWith('dismissServiceRequests', { query: { state } }));
+  });
+
+  it('names the one released request that it takes off the list', async () => {
+    lists.listServiceRequests = [{ ...ACTIVE, state: 'released' }];
+    lists.listServicePools = [POOL];
+    const user = show();
+    await user.click(await screen.findByRole('button', { name: 'Dismiss released (1)' }));
+    expect(await screen.findByText('The released request goes off the list. This cannot be undone.')).toBeTruthy();
   });
 
   it('reads the newest first, counts by the server, and shows one that is not among them', async () => {

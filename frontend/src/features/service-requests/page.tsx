@@ -13,7 +13,7 @@ import { Reason } from '../../shared/ui/reason.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { REQUEST_COLUMNS } from './columns.js';
-import { DismissRefused } from './dismiss-refused.js';
+import { DismissRequests } from './dismiss-requests.js';
 import { Pools } from './pools.js';
 import { RequestDetail } from './request-detail.js';
 import { NO_REQUESTS, useServiceRequest, useServiceRequests } from './requests-query.js';
@@ -71,7 +71,7 @@ export function Component() {
         }
         actions={
           <>
-            <DismissRefused />
+            <DismissRequests />
             <Reason of={mayDesign}>
               <Button variant="default" disabled={mayDesign !== null} onClick={() => setOpen('pool')}>
                 New pool

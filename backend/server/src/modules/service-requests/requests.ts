@@ -101,11 +101,11 @@ export class Requests implements OnModuleInit {
     });
   }
 
-  /** Forgets those that were refused, of one pool or of all. */
-  dismissRefused(pool: string | undefined, by: string): Promise<void> {
+  /** Forgets those that were refused, or those that were released, of one pool or of all. */
+  dismiss(state: 'refused' | 'released', pool: string | undefined, by: string): Promise<void> {
     return this.collections.commit((batch) => {
-      const refused = this.requests.all().filter(({ state }) => state === 'refused');
-      this.dismissIn(batch, pool === undefined ? refused : refused.filter((it) => it.pool === pool), by);
+      const those = this.requests.all().filter((it) => it.state === state);
+      this.dismissIn(batch, pool === undefined ? those : those.filter((it) => it.pool === pool), by);
     });
   }
 

@@ -109,8 +109,8 @@ class ServiceRequestsController {
   }
 
   @Route('dismissServiceRequests')
-  dismissRefused(@Input() { query }: RouteInput<'dismissServiceRequests'>, @Caller() caller: SessionInfo) {
-    return this.requests.dismissRefused(query.pool, caller.name);
+  dismiss(@Input() { query }: RouteInput<'dismissServiceRequests'>, @Caller() caller: SessionInfo) {
+    return this.requests.dismiss(query.state, query.pool, caller.name);
   }
 
   @Route('getBulkProgress')

@@ -27,7 +27,7 @@ const STORED = {
   [`${SERVER}/modules/reconfiguration/conduct/change-maker.ts`]: 'which stored operations this server began',
   [`${SERVER}/modules/reconfiguration/policies/policy-watcher.ts`]: 'cool-down since a stored reconfiguration',
   [`${SERVER}/modules/scaling/scaling-loop.ts`]: 'cool-down since a stored scaling',
-  [`${SERVER}/modules/scenarios/e2-split/e2-split.ts`]: 'the time axis of a chart',
+  [`${SERVER}/modules/scenarios/e2-split/run.ts`]: 'the time axis of a chart',
   [`${SERVER}/modules/scenarios/e2-load-wave/e2-load-wave.ts`]: 'the time axis of a chart',
   [`${SERVER}/modules/scenarios/hyper-chaining/hyper-chaining.ts`]: 'a query for stored samples',
   [`${SERVER}/modules/scenarios/series.ts`]: 'the time axis of a chart',

@@ -8,7 +8,7 @@ import { useLink, useStale } from '../../shared/stream/hooks.js';
 import { LiveRate, RateText } from '../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import type { BoardBox } from './boards.js';
-import type { Target } from './draw.js';
+import type { Target } from './frame.js';
 import { jointRateKey } from './joints.js';
 import { boardOf, type Chip, chipOf, rateKey, type Scene } from './model.js';
 import classes from './topology.module.css';

@@ -1,5 +1,5 @@
 import { usePalette } from '../../shared/theme/palette.js';
-import { rateWidth, utilizationColor } from './draw.js';
+import { rateWidth, utilizationColor } from './draw-link.js';
 import { JOINT_PATH, JOINT_SIZE, JOINT_TEXT } from './joints.js';
 import type { JointKind } from './running-joints.js';
 import classes from './topology.module.css';

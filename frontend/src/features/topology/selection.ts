@@ -1,6 +1,6 @@
 import { useCallback } from 'react';
 import { useSearchParams } from 'react-router';
-import type { Target } from './draw.js';
+import type { Target } from './frame.js';
 
 const PARAMS = ['node', 'link', 'nf', 'board', 'joint'] as const;
 

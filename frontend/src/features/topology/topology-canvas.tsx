@@ -6,7 +6,7 @@ import { live, streamStore } from '../../shared/stream/stream.js';
 import { isCut } from '../../shared/stream/stream-client.js';
 import { usePalette } from '../../shared/theme/palette.js';
 import { CanvasView, type ViewEvents } from './canvas-view.js';
-import type { LiveView, Target } from './draw.js';
+import type { LiveView, Target } from './frame.js';
 import type { Point } from './geometry.js';
 import { placesWith } from './layout.js';
 import type { Scene } from './model.js';

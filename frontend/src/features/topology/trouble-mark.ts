@@ -1,10 +1,17 @@
+import type { Frame } from './frame.js';
 import type { Point } from './geometry.js';
+import type { Trouble } from './troubles.js';
 
 const LEAST_PX = 6;
 const MOST = 11;
 
+export function drawTrouble(context: CanvasRenderingContext2D, frame: Frame, at: Point, { status }: Trouble): void {
+  const { palette, live, transform } = frame;
+  drawTriangle(context, at, transform.k, palette[live.connected() ? status : 'stale'], palette.surface);
+}
+
 /** A triangle with an exclamation mark: something is the matter with a part, which a word names beside it. */
-export function drawTroubleMark(
+function drawTriangle(
   context: CanvasRenderingContext2D,
   { x, y }: Point,
   scale: number,

@@ -3,7 +3,7 @@ import { BrokenName } from '../../../shared/ui/broken-name.js';
 import { DetailPanel } from '../../../shared/ui/detail-panel.js';
 import { EmptyState, LoadingRows } from '../../../shared/ui/states.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
-import type { Target } from '../draw.js';
+import type { Target } from '../frame.js';
 import { boardOf, chipOf, nodeOf, type Scene } from '../model.js';
 import classes from '../topology.module.css';
 import type { Troubles } from '../troubles.js';

@@ -1,5 +1,5 @@
 import { Facts } from '../../../shared/ui/detail-panel.js';
-import type { Target } from '../draw.js';
+import type { Target } from '../frame.js';
 import type { Scene, SceneNode } from '../model.js';
 import { LinkList, LinkRates, linksOf, receivedKey, sentKey } from './links-of-node.js';
 import { originFact } from './origin-fact.js';

@@ -5,7 +5,7 @@ import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { Facts } from '../../../shared/ui/detail-panel.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
-import type { Target } from '../draw.js';
+import type { Target } from '../frame.js';
 import { JOINT_TEXT } from '../joints.js';
 import type { Scene } from '../model.js';
 import type { RunningJoint } from '../running-joints.js';

@@ -3,7 +3,7 @@ import type { ChartSeries } from '../../../shared/charts/chart-series.js';
 import { TimeSeriesChart } from '../../../shared/charts/time-series-chart.js';
 import { quantityText } from '../../../shared/format/quantity.js';
 import { DetailSection } from '../../../shared/ui/detail-panel.js';
-import type { Target } from '../draw.js';
+import type { Target } from '../frame.js';
 import type { Scene, SceneLink, SceneNode } from '../model.js';
 import classes from '../topology.module.css';
 

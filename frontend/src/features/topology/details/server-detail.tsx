@@ -6,7 +6,7 @@ import { PartService } from '../../../shared/service/part-service.js';
 import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
-import type { Target } from '../draw.js';
+import type { Target } from '../frame.js';
 import { JOINT_NAMES, jointRateKey } from '../joints.js';
 import { rateKey, type Scene, type SceneNode } from '../model.js';
 import classes from '../topology.module.css';

@@ -16,7 +16,7 @@ import { DetailSection, Facts } from '../../../shared/ui/detail-panel.js';
 import { LastKnown } from '../../../shared/ui/last-known.js';
 import { LiveRate } from '../../../shared/ui/rate-text.js';
 import { StatusBadge } from '../../../shared/ui/status-badge.js';
-import type { Target } from '../draw.js';
+import type { Target } from '../frame.js';
 import type { Scene, SceneNode } from '../model.js';
 import { agentFacts } from './agent-facts.js';
 import { DriverChoice } from './driver-choice.js';

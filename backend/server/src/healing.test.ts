@@ -410,8 +410,9 @@ describe('maintenance', () => {
   });
 
   it('by force takes nothing down for another part whose drain has not come about, and nothing new comes there', async () => {
-    // The loop tries nothing again before it is asked to.
-    await start({ enabled: false });
+    // The loop tries nothing again before it goes on.
+    await start();
+    await server.api.call('pauseLoop', { params: { id: 'healing' } });
     const [low, mid] = [await create('l', 10), await create('m', 50)];
     const [first, second] = [(await placeOf(low))!, (await placeOf(mid))!];
     const third = RACK.servers.map(({ id }) => id).find((id) => id !== first && id !== second)!;
@@ -429,8 +430,7 @@ describe('maintenance', () => {
     const forced = await begin(first, { force: true });
     expect(forced).toMatchObject({ moves: [], not_kept: [{ chain_id: low }] });
     expect((await server.finished(forced.operation_id!)).state).toBe('COMPLETED');
-    const { revision: _, ...policy } = await server.api.call('getHealingPolicy');
-    await server.api.call('putHealingPolicy', { body: { ...policy, enabled: true } });
+    await server.api.call('resumeLoop', { params: { id: 'healing' } });
     await until('the other drain is refused', async () => eventsOf(await events(), 'healing.refused').length > 0);
     expect(await running()).toEqual([mid, high].sort());
     expect(await placeOf(mid)).toBe(second);

@@ -66,7 +66,7 @@ export class HealingWorld {
     );
   }
 
-  planFor({ move = [], chains = [], remove = [], when_short }: PlanChange): Plan {
+  planFor({ move = [], chains = [], remove = [], without_servers = [], when_short }: PlanChange): Plan {
     const before = placesOf(this.coming);
     const guarded = this.coming.guarded?.map(({ chain_id }) => chain_id) ?? [];
     const unknown = remove.find((id) => before[id] === undefined && !guarded.includes(id));
@@ -78,7 +78,7 @@ export class HealingWorld {
     for (const id of wanted) {
       const free = Object.keys(this.story.origins).filter(
         (server) =>
-          !this.excluded().includes(server) &&
+          ![...this.excluded(), ...without_servers].includes(server) &&
           !Object.values(places).includes(server) &&
           (this.story.isWell(server, this.second) || Object.values(before).includes(server)),
       );

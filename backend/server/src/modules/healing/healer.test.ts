@@ -108,6 +108,42 @@ it('a chain that an operation under way may deploy is not given up: its packets 
   expect(records.notKept()).toHaveLength(1);
 });
 
+it.each([true, false])(
+  'a drain of which nobody knows whether it was accepted, and that fails then, comes about (healing is on: %s)',
+  async (enabled) => {
+    const { world, records, goOn, setPolicy } = await healing({ ...STORY, isWell: () => true, ends: ['failed'] });
+    await setPolicy({ enabled });
+    const maintenance = { reason: 'new memory', by: 'ann', since_ms: 0, force: false };
+    await records.commit((draft) =>
+      draft.change('server-1', () => ({
+        kind: 'server',
+        origin: 'twin',
+        ...{ id: 'server-1', maintenance, lost: null, operation_id: 'op-drain', left: [], return_refused: null },
+      })),
+    );
+    await goOn(20);
+    const { accepted } = world.operations;
+    expect(accepted.map(({ request }) => request)).toEqual(Array(2).fill({ without_servers: ['server-1'] }));
+    expect(accepted[0]!.id).toBe('op-drain');
+    expect(placesOf(world.inForce)).toEqual({ high: 'server-2' });
+    expect(records.out()).toMatchObject([{ id: 'server-1', maintenance }]);
+  },
+);
+
+it('what was lost before healing was switched off, and is not healed, stays as it is', async () => {
+  const { world, records, goOn, setPolicy } = await healing({
+    ...STORY,
+    isWell: (id) => id !== 'server-1',
+    ends: ['failed'],
+  });
+  const { accepted } = world.operations;
+  await goOn(100, async () => {
+    if (accepted.length > 0 && records.policy.enabled) await setPolicy({ enabled: false });
+  });
+  expect([accepted.length, placesOf(world.inForce)]).toEqual([1, { high: 'server-1' }]);
+  expect(records.out()).toMatchObject([{ id: 'server-1', lost: { why: expect.any(String) } }]);
+});
+
 it('who changes the policy is told with what it is from then on', async () => {
   const { world, setPolicy } = await healing(STORY);
   await setPolicy({ enabled: false, grace_s: 3 });

@@ -88,8 +88,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
       return this.records.out().length > 0 ? { again: LOOK_MS } : undefined;
     }
     const dueMs = await run.step(this.judge(run, nowMs));
-    // Without healing nothing is done, but what is well again is used again.
-    if (this.records.policy.enabled) dueMs.push(...(await run.step(this.records.alone(() => this.act(run, nowMs)))));
+    dueMs.push(...(await run.step(this.records.alone(() => this.act(run, nowMs)))));
     return dueMs.length > 0 ? { again: Math.max(1, Math.min(...dueMs)) } : undefined;
   }
 
@@ -221,13 +220,14 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     return asked;
   }
 
-  /** Asks for what is to change. When to look again, in ms. */
+  /** Asks for what is to change: without healing, for drains, which people have asked for. When to look again, in ms. */
   private async act(run: LoopRun, nowMs: number): Promise<number[]> {
+    const { enabled } = this.records.policy;
     const { infrastructure } = this.infrastructure.current;
     const plan = this.view.comingPlan;
     const out = this.records.out().filter((part) => this.isThere(part));
     const left = out.filter((part) => (part.lost ?? part.maintenance) !== null && uses(plan, infrastructure, part));
-    const lost = left.filter((part) => part.lost !== null);
+    const lost = left.filter((part) => enabled && part.lost !== null);
     const drained = left.filter((part) => part.lost === null && !this.isAsked(part));
     const jobs: Job[] = [
       { ...HEAL, parts: lost },
@@ -246,6 +246,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
       if (waitMs === 0) return [...dueMs, Math.min(LOOK_MS, await this.ask(run, nowMs, job))];
       dueMs.push(waitMs);
     }
+    if (!enabled) return dueMs;
     const back = out.filter((part) => isBack(part) && this.returnsOf(part) === 'auto' && !this.isAsked(part));
     if (back.length + this.records.notKept().length === 0) return dueMs;
     // What is under way decides first how much room there is.

@@ -52,7 +52,10 @@ export const ServicePool = z.strictObject({
   definition: ServicePoolDefinition,
   chain_id: Id,
   state: z.enum(['deploying', 'ready', 'failed', 'removing']),
-  detail: z.string().nullable().describe('why it failed, or what its requests wait for; null: nothing is in the way'),
+  detail: z
+    .string()
+    .nullable()
+    .describe('why it failed, or what its requests or its removal wait for; null: nothing is in the way'),
   instances: z.array(
     PoolInstance.extend({
       place: Place.nullable().describe('null: it does not run'),

@@ -156,7 +156,7 @@ export class MemoryOperations {
     for (const { id, set_aside } of [...this.all.values()].filter((operation) => !isOver(operation))) {
       const end = set_aside ? 'done' : this.ends.get(id);
       if (end === 'set aside') this.without(id, { set_aside: { waiting_for: [], since_ms: 0 } as never });
-      else if (end === 'stuck') this.put(id, { state: 'FAILED_TEMP' });
+      else if (end === 'stuck') this.put(id, { state: 'FAILED_TEMP', error: { detail: 'It is stuck.' } as never });
       else if (end === 'failed' || !this.isPlanned(id)) this.without(id, { state: 'FAILED' });
       else {
         this.put(id, { state: 'COMPLETED', set_aside: null });

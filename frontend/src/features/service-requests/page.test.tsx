@@ -205,6 +205,14 @@ describe('Service requests', () => {
     expect(request.closest('[title]')?.getAttribute('title')).toBe('The pools could not be read');
   });
 
+  it('says why a pool that is taken down is still there', async () => {
+    lists.listServiceRequests = [];
+    lists.listServicePools = [{ ...POOL, state: 'removing', detail: 'The agent of server-2 is not connected.' }];
+    show();
+    const told = await screen.findByText(/^It is being taken down/);
+    expect(told.textContent).toBe('It is being taken down. The agent of server-2 is not connected.');
+  });
+
   it('says of a refused request how near it came', async () => {
     lists.listServiceRequests = [REFUSED];
     lists.listServicePools = [POOL];

@@ -52,7 +52,9 @@ export function Pools() {
       }
     >
       {(state !== 'ready' || detail !== null) && (
-        <p role="status">{state === 'removing' ? 'It is being taken down.' : (detail ?? 'It is being deployed.')}</p>
+        <p role="status">
+          {state === 'removing' ? `It is being taken down. ${detail ?? ''}` : (detail ?? 'It is being deployed.')}
+        </p>
       )}
       <DataTable
         label={`Instances of ${id}`}

@@ -16,6 +16,7 @@ import { Decider } from './decider.js';
 import { backoffMs, type Ending, endingOf, endingOfLate, type Refusal, refusalOf } from './endings.js';
 import { seekForLate } from './late-requests.js';
 import { Memories, takeLate, takeNote } from './memories.js';
+import { takeDown } from './pool-removal.js';
 import { heldRequest, PoolView, passes } from './pool-view.js';
 import { Pools } from './pools.js';
 import { Requests } from './requests.js';
@@ -102,6 +103,8 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
       if (claims.length > 0 && releasedBy === null) return false;
       this.requests.releaseIn(batch, claims, releasedBy ?? '');
       this.pools.putIn(batch, { ...pool, removing: true });
+      const anew = { failures: 0, notBeforeMs: 0, waitsFor: null };
+      batch.onStored(() => void Object.assign(this.memories.of(id), anew));
       return true;
     });
   }
@@ -139,7 +142,10 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
       else await this.submit(run, pool, pool.operation_id);
       return { again: 0 };
     }
-    if (pool.removing) return this.takeDown(run, pool);
+    if (pool.removing) {
+      const { collections, pools, chains, deployer, view } = this;
+      return takeDown(run, pool, { collections, pools, chains, deployer, view, memory });
+    }
     const dueMs = pool.ready ? await this.chooseAgain(run, pool) : [];
     const { requests, decider } = this;
     const lateMs = pool.ready ? await seekForLate(run, run.key, { requests, decider, ...memory }) : null;
@@ -168,7 +174,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
   private begin({ decide }: LoopRun, id: string): Promise<boolean> {
     return this.collections.commit((batch) => {
       const pool = this.pools.get(id);
-      if (pool.given_up) return false;
+      if (pool.given_up || pool.removing) return false;
       const held = this.requests.heldOf(id);
       const waiting = held.filter(({ state }) => state === 'requested');
       const running = this.view.deployedOf(pool);
@@ -323,7 +329,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     const memory = this.memories.of(name);
     const works = this.worksIn(pool);
     const failedOf = ({ way }: StoredRequest) => way?.stages.find(({ instance }) => !works(instance))?.instance;
-    const all = this.requests.claimsOf(name).toReversed();
+    const all = this.requests.oldestFirst(this.requests.claimsOf(name));
     const lost = all.filter((it) => holds(it) && failedOf(it) !== undefined);
     const broken = all.filter(({ state }) => state === 'broken');
     if (lost.length + broken.length === 0) return [];
@@ -358,31 +364,6 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     const found = await step(this.decider.chooseAgain(this.requests.oldestFirst(waiting), again));
     memory.crowded = false;
     memory.roomIn = found === waiting.length ? surroundings : null;
-  }
-
-  private async takeDown({ step }: LoopRun, pool: StoredPool): Promise<RunOutcome | undefined> {
-    const { chain_id, by, definition } = pool;
-    if (this.view.isDeployed(pool)) {
-      const id = `op-${chain_id}-${pool.operations + 1}-removal`;
-      const operation = await step(this.deployer.change({ remove: [chain_id] }, { id, kind: 'undeploy', by }));
-      const known = this.deployer.operation(operation.id) ?? operation;
-      if (isOver(known) && this.view.isDeployed(pool)) {
-        await this.collections.commit((batch) => {
-          const ending = endingOf(known, 0);
-          const failed = ending.is === 'done' ? null : ending.why;
-          this.pools.putIn(batch, {
-            ...this.pools.get(definition.name),
-            removing: false,
-            failed,
-            operations: pool.operations + 1,
-          });
-        });
-      }
-      return { again: AGAIN_MS };
-    }
-    await step(this.chains.drop(chain_id, by));
-    await this.collections.commit((batch) => this.pools.removeIn(batch, definition.name));
-    return { again: 'done' };
   }
 }
 

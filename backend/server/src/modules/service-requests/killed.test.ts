@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ChainDefinition, type Plan, ServicePoolDefinition } from '@orrery/contract';
 import { poolChain } from '@orrery/planner';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { Collections } from '../../platform/durable-collection/collections.js';
 import { makeLog } from '../../platform/log.js';
 import type { Store } from '../../platform/redis.js';
-import { killedAtEachWrite, MemoryOperations, MemoryStore, writeIn } from '../../testing/killed-story.js';
+import { type End, killedAtEachWrite, MemoryOperations, MemoryStore, writeIn } from '../../testing/killed-story.js';
 import { Enforcement } from './enforcement.js';
 import { heldRequest } from './pool-view.js';
 import { Pools } from './pools.js';
@@ -33,23 +33,48 @@ function requested(n: number): StoredRequest {
   };
 }
 
-function newWorld() {
-  /** Versions of the pool's chain; what runs, or is about to. */
-  const state = { versions: [] as ChainDefinition[], coming: null as ChainDefinition | null, dropped: 0 };
+afterEach(() => void vi.useRealTimers());
+
+/** `ends`: of the first operations; the others come about. */
+function newWorld(ends: readonly End[] = []) {
+  /** Versions of the pool's chain; what runs or is about to, and what runs. */
+  const state = {
+    versions: [] as ChainDefinition[],
+    coming: null as ChainDefinition | null,
+    running: null as ChainDefinition | null,
+    /** Whether the instances do. */
+    works: true,
+    dropped: 0,
+  };
+  const planOf = (definition: ChainDefinition | null) =>
+    ({ id: 'plan', base_plan: 'plan', definition }) as unknown as Plan;
+  const chainOf = (plan: Plan) => (plan as unknown as { definition: ChainDefinition | null }).definition;
   const operations = new MemoryOperations(
-    ({ chains = [] }) => {
-      const [chain] = chains;
-      return { id: 'plan', definition: chain ? state.versions[chain.version! - 1] : null } as unknown as Plan;
-    },
+    ({ chains: [chain] = [] }) => planOf(chain ? state.versions[chain.version! - 1]! : null),
     (plan) => {
-      state.coming = (plan as unknown as { definition: ChainDefinition | null }).definition;
+      state.coming = chainOf(plan);
+    },
+    {
+      endOf: (n) => ends[n] ?? 'done',
+      comesAbout: (plan) => {
+        state.running = chainOf(plan);
+      },
+      comesToNothing: () => {
+        state.coming = state.running;
+        return planOf(state.running);
+      },
     },
   );
   return { store: new MemoryStore(), state, operations };
 }
 type World = ReturnType<typeof newWorld>;
 
-async function server({ store, state, operations }: World, its: Store) {
+/** `chooseAgain`: looks for other ways of requests; how many it found. */
+async function server(
+  { store, state, operations }: World,
+  its: Store,
+  chooseAgain: (requests: readonly StoredRequest[]) => Promise<number> = async () => 0,
+) {
   const collections = new Collections(its, makeLog('silent'));
   const chains = {
     isNamed: async () => false,
@@ -64,11 +89,11 @@ async function server({ store, state, operations }: World, its: Store) {
   const view = {
     stateOf: ({ instances }: StoredPool) => ({
       all: instances.map(({ id, slot }) => ({ id, slot, instance_id: `pool.${id}.0`, usable: true })),
-      state: { instances },
+      state: { instances: state.works ? instances : [] },
     }),
     waysOf: () => ({ kept: [] }),
     deployedOf: () => state.coming,
-    isDeployed: () => state.coming !== null,
+    isDeployed: () => state.running !== null,
     isLeftOut: () => false,
     isWaiting: false,
   };
@@ -88,13 +113,13 @@ async function server({ store, state, operations }: World, its: Store) {
   };
   const surroundings = { now: () => 'the same' };
   const parts = [
-    ...[loops, collections, pools, requests, {}, view, chains, operations.deployer(its), operations.log],
+    ...[loops, collections, pools, requests, { chooseAgain }, view, chains, operations.deployer(its), operations.log],
     ...[surroundings, { leaveTo: () => undefined }, { timing: { sloPeriodMs: 1000 } }],
   ];
   const enforcement = new Enforcement(...(parts as unknown as ConstructorParameters<typeof Enforcement>));
   const run = {
     ...{ key: 'pool', signal: new AbortController().signal, decide: () => undefined },
-    step: (work: Promise<unknown>) => work,
+    ...{ step: (work: Promise<unknown>) => work, holdDeadline: () => () => undefined },
   } as unknown as LoopRun;
   /** Operations come about, and the loop looks, until there is nothing to do. */
   const finish = async () => {
@@ -108,7 +133,7 @@ async function server({ store, state, operations }: World, its: Store) {
 
 it('requests come to run and pools go, each told once, wherever the server is killed', async () => {
   const kills = await killedAtEachWrite<World>({
-    world: newWorld,
+    world: () => newWorld(),
     play: async (world, its) => {
       const { collections, pools, requests, enforcement, finish } = await server(world, its);
       await pools.create(DEFINITION, 'ann');
@@ -151,4 +176,65 @@ it('requests come to run and pools go, each told once, wherever the server is ki
     },
   });
   expect(kills).toBeGreaterThan(30);
+});
+
+it('a removal that is refused, fails or is stuck says why it waits, and is asked for again until somebody cancels it', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const world = newWorld(['done', 'refused', 'failed', 'stuck']);
+  const { pools, enforcement, finish } = await server(world, world.store.open());
+  await pools.create(DEFINITION, 'ann');
+  await finish();
+  await enforcement.remove('pool', null);
+  const later = async (ms: number) => {
+    vi.advanceTimersByTime(ms);
+    await finish();
+    const pool = pools.find('pool');
+    return [pool?.removing, enforcement.waitsFor('pool'), world.operations.accepted.length];
+  };
+  expect(await later(0)).toEqual([true, 'It is refused.', 1]);
+  expect(await later(500)).toEqual([true, 'The operation was taken back.', 2]);
+  expect(await later(1000)).toEqual([true, 'It is stuck.', 3]);
+  expect(await later(60_000)).toEqual([true, 'It is stuck.', 3]);
+  world.operations.takeBack(world.operations.accepted.at(-1)!.id, 'Cancelled by ann', 'ann');
+  expect((await later(0))[0]).toBe(false);
+  await enforcement.remove('pool', null);
+  expect(await later(0)).toEqual([undefined, null, 4]);
+  expect(world.state.dropped).toBe(1);
+});
+
+it('other ways are looked for in the order in which requests came, also of those in one call', async () => {
+  const world = newWorld();
+  const asked: string[] = [];
+  const { collections, pools, requests, finish } = await server(world, world.store.open(), async (those) => {
+    asked.push(...those.map(({ id }) => id));
+    return 0;
+  });
+  await pools.create(DEFINITION, 'ann');
+  const bulk = [1, 2, 3].map((n) => ({ ...requested(n), created_ms: 5 }));
+  await collections.commit((batch) => bulk.forEach((it) => void requests.putIn(batch, it)));
+  await collections.commit((batch) => requests.putIn(batch, { ...requested(4), place: 0 }));
+  await finish();
+  world.state.works = false;
+  await finish();
+  expect(asked.slice(0, 4)).toEqual(['sr-1', 'sr-2', 'sr-3', 'sr-4']);
+});
+
+it('a pool that is to go while other ways are looked for begins no other operation than that', async () => {
+  const world = newWorld();
+  const { collections, pools, requests, enforcement, finish } = await server(
+    world,
+    world.store.open(),
+    async (): Promise<number> => {
+      await enforcement.remove('pool', 'ann');
+      return 0;
+    },
+  );
+  const { chain_id } = await pools.create(DEFINITION, 'ann');
+  await collections.commit((batch) => requests.putIn(batch, requested(1)));
+  await finish();
+  const before = world.operations.accepted.length;
+  world.state.works = false;
+  await finish();
+  expect(world.operations.accepted.slice(before).map(({ request }) => request)).toEqual([{ remove: [chain_id] }]);
+  expect(pools.find('pool')).toBeUndefined();
 });

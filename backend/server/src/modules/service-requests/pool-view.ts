@@ -181,7 +181,7 @@ export class PoolView {
       definition,
       chain_id,
       state: stateOf(pool),
-      detail: pool.failed ?? waitsFor,
+      detail: (pool.removing ? null : pool.failed) ?? waitsFor,
       instances: all.map(({ instance_id: _, ...it }) => ({ ...it, booked_bps: booked.get(it.id) ?? 0 })),
       requests: claims,
       ways: new Set(held.map(({ way }) => way.number)).size,

@@ -78,7 +78,7 @@ export class BoundWatch implements OnApplicationBootstrap, OnApplicationShutdown
     return this.isIdle ? undefined : { again: this.periodMs };
   }
 
-  /** A latency that is not measured misses no bound. */
+  /** Where no latency is measured, a request stays what it is. */
   private underWay() {
     return this.pools.all().flatMap((pool) => {
       const latencyOf = this.view.measuredLatencies(pool);
@@ -86,7 +86,8 @@ export class BoundWatch implements OnApplicationBootstrap, OnApplicationShutdown
         .heldOf(pool.definition.name)
         .filter(isUnderWay)
         .map((request) => {
-          const misses = isTooLong(latencyOf(request.way) ?? 0, request);
+          const us = latencyOf(request.way);
+          const misses = us === null ? null : isTooLong(us, request);
           return { id: request.id, isLate: request.state === 'late', misses };
         });
     });

@@ -1,11 +1,15 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
+import type { LoopRun } from '../../platform/control-loop/definition.js';
+import { BoundWatch } from './bound-watch.js';
 import { Lateness } from './lateness.js';
 import { Searches } from './searches.js';
 
+afterEach(() => void vi.useRealTimers());
+
 it('a request is late once it has missed its bound for so long without a break, and no more once it has kept it for longer', () => {
   fc.assert(
-    fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 60 }), (misses) => {
+    fc.property(fc.array(fc.option(fc.boolean(), { freq: 20 }), { minLength: 1, maxLength: 60 }), (misses) => {
       const lateness = new Lateness(5, 10);
       let isLate = false;
       const told = misses.map((now, second) => {
@@ -17,8 +21,8 @@ it('a request is late once it has missed its bound for so long without a break, 
       let expected = false;
       misses.forEach((_, second) => {
         const last = (count: number) => (second + 1 < count ? [] : misses.slice(second + 1 - count, second + 1));
-        if (last(6).length === 6 && last(6).every((it) => it)) expected = true;
-        if (last(11).length === 11 && last(11).every((it) => !it)) expected = false;
+        if (last(6).length === 6 && last(6).every((it) => it === true)) expected = true;
+        if (last(11).length === 11 && last(11).every((it) => it === false)) expected = false;
         expect(told[second]).toBe(expected);
       });
     }),
@@ -34,6 +38,42 @@ it('what is not judged for a while begins anew', () => {
   lateness.forget();
   expect(lateness.judge(missed, 12).late).toEqual([]);
   expect(lateness.judge(missed, 17).late).toEqual(['sr-1']);
+});
+
+it('a late request stays late while nothing is measured of it, and is late no more once it has kept its bound', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  let us: number | null = null;
+  const request = { id: 'sr-1', state: 'late', latency_us: 1000, way: {} };
+  const changes: unknown[] = [];
+  let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
+  const add = ({ run }: { run: typeof look }) => {
+    look = run;
+    return {};
+  };
+  const changeIn = (_: unknown, those: readonly unknown[], change: unknown) => {
+    if (those.length > 0) changes.push(change);
+  };
+  const parts = [
+    { add },
+    { timing: { sloPeriodMs: 1000 } },
+    { commit: async (work: (batch: unknown) => void) => work({}) },
+    { all: () => [{ definition: { name: 'pool' } }] },
+    { heldOf: () => [request], find: () => request, changeIn },
+    { measuredLatencies: () => () => us },
+  ];
+  new BoundWatch(...(parts as unknown as ConstructorParameters<typeof BoundWatch>));
+  const run = { decide: () => undefined, step: (work: Promise<unknown>) => work } as unknown as LoopRun;
+  const goOn = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      vi.advanceTimersByTime(1000);
+      await look(run);
+    }
+  };
+  await goOn(30);
+  expect(changes).toEqual([]);
+  us = 10;
+  await goOn(11);
+  expect(changes).toMatchObject([{ state: 'active' }]);
 });
 
 it('other ways are sought for a few late requests at a time, and for each of them less and less often', () => {

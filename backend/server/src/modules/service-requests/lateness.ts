@@ -1,8 +1,8 @@
 interface Judged {
   readonly id: string;
   readonly isLate: boolean;
-  /** Whether its bound is missed now. */
-  readonly misses: boolean;
+  /** Whether its bound is missed now; null: nothing is measured, which says neither. */
+  readonly misses: boolean | null;
 }
 
 /** For how long requests have missed bounds, or kept them again, without a break; times are monotonic. */
@@ -22,7 +22,7 @@ export class Lateness {
     const late: string[] = [];
     const kept: string[] = [];
     for (const { id, isLate, misses } of all) {
-      if (isLate === misses) continue;
+      if (misses === null || isLate === misses) continue;
       const sinceMs = before.get(id) ?? nowMs;
       this.since.set(id, sinceMs);
       if (nowMs - sinceMs >= (misses ? this.lateAfterMs : this.keptAfterMs)) (misses ? late : kept).push(id);

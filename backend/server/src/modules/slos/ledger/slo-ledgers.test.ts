@@ -1,6 +1,9 @@
 import type { ChainDefinition, EventDraft, SloStatus } from '@orrery/contract';
 import { expect, it } from 'vitest';
+import { Collections } from '../../../platform/durable-collection/collections.js';
 import type { Log } from '../../../platform/log.js';
+import type { Store } from '../../../platform/redis.js';
+import { KEYS } from '../../../platform/redis-keys.js';
 import { settle } from '../../../testing/fake-clock.js';
 import { type LedgerRecord, ledgerId, SloLedgers } from './slo-ledgers.js';
 
@@ -55,4 +58,65 @@ it('counts so many objectives as their histories have room for, and tells once o
   expect(await tick(1_700_000_004_000, others)).toEqual([]);
   expect(ledgers.uncountedNumber).toBe(0);
   expect(told).toHaveLength(1);
+});
+
+/** A store in memory. `hold`: its next reply waits until the function that is given is called. */
+function heldStore() {
+  const hashes = new Map<string, Map<string, string>>();
+  let held: Promise<void> | null = null;
+  const set = (key: string, entries: Iterable<[string, string]>) =>
+    void hashes.set(key, new Map([...(hashes.get(key) ?? []), ...entries]));
+  const transaction = {
+    hset: (key: string, first: string | object, ...rest: string[]) => {
+      if (first instanceof Map) set(key, first as Map<string, string>);
+      else if (typeof first === 'object') set(key, Object.entries(first) as [string, string][]);
+      else set(key, [[first, rest.join()]]);
+    },
+    hdel: (key: string, ...fields: string[]) => fields.forEach((field) => void hashes.get(key)?.delete(field)),
+    del: (key: string) => hashes.delete(key),
+  };
+  const transact = async (fill: (of: typeof transaction) => void) => {
+    const reply = held;
+    held = null;
+    fill(transaction);
+    await reply;
+    return [];
+  };
+  const redis = { hgetall: async (key: string) => Object.fromEntries(hashes.get(key) ?? []) };
+  const hold = () => {
+    let letGo: () => void = () => undefined;
+    held = new Promise((resolve) => {
+      letGo = resolve;
+    });
+    return () => letGo();
+  };
+  return { hashes, hold, store: { redis, transact } as unknown as Store };
+}
+
+it.each(['counted anew', 'removed'])('no seconds are stored of an objective that is being %s', async (what) => {
+  const { hashes, hold, store } = heldStore();
+  const events = { append: () => undefined, appendIn: () => undefined };
+  const ledgers = new SloLedgers(new Collections(store, log), store, events, log);
+  const startMs = 1_700_000_000_000;
+  const count = async (second: number, max_us: number) => {
+    const slo = { id: 'fast', kind: 'latency', percentile: 99, max_us };
+    const status = { chain_id: 'ch-1', slo_id: 'fast', kind: 'latency', target: max_us, measured: 9 };
+    const definition = { slos: [slo], class_slos: [] } as unknown as ChainDefinition;
+    const all = [{ ...status, state: 'violated', budget: null } as unknown as SloStatus];
+    ledgers.countSeconds(all, () => definition, startMs + second * 1000, second * 1000);
+    await settle();
+  };
+  const stored = () => hashes.get(KEYS.sloHistory('ch-1', 'fast'))?.size ?? 0;
+  for (const second of [0, 1, 2]) await count(second, 5);
+  await ledgers.flush(startMs + 2000, 2000);
+  expect(stored()).toBeGreaterThan(0);
+  await count(3, 5);
+  const letGo = hold();
+  const change = what === 'removed' ? ledgers.remove(ledgers.of('ch-1')) : count(4, 7);
+  await settle();
+  const flushed = ledgers.flush(startMs + 4000, 4000);
+  await settle();
+  letGo();
+  await Promise.all([change, flushed]);
+  expect(stored()).toBe(0);
 });

@@ -52,6 +52,13 @@ interface Open extends Ledger {
   coarse: number | null;
 }
 
+/** Fields of a history that are stored, and removed. */
+interface Write {
+  readonly ledger: Open;
+  readonly gone: readonly string[];
+  readonly changed: readonly string[];
+}
+
 export const ledgerId = ({ chain_id, slo_id }: Pick<LedgerRecord, 'chain_id' | 'slo_id'>) => `${chain_id} ${slo_id}`;
 
 const VERDICTS: Readonly<Record<SloStatus['state'], Verdict>> = {
@@ -185,35 +192,47 @@ export class SloLedgers implements OnModuleInit {
     this.lastTickMs = null;
   }
 
-  /** Stores the time and what has changed, in one transaction, and removes what is too old. Where nothing has changed, the time once in a minute. */
+  /**
+   * Stores the time and what has changed, in one transaction, and removes what is too old; not while a history is begun or removed.
+   * Where nothing has changed, the time once in a minute.
+   */
   async flush(wallMs: number, monotonicMs: number): Promise<void> {
     const nowMs = this.clock.at(wallMs, monotonicMs);
-    const writes = [...this.open.values()].flatMap((ledger) => {
-      const gone = [...ledger.fields].filter((field) => hasPassed(ledger.history, field, nowMs));
-      const changed = [...ledger.changed];
-      return changed.length + gone.length > 0 ? [{ ledger, gone, changed }] : [];
-    });
-    if (writes.length === 0 && monotonicMs - this.storedMs < TIME_MS) return;
-    for (const { ledger } of writes) ledger.changed.clear();
+    let writes: readonly Write[] = [];
     try {
-      await this.store.transact((transaction) => {
-        for (const { ledger, gone, changed } of writes) {
-          const key = KEYS.sloHistory(ledger.record.chain_id, ledger.record.slo_id);
-          const fields = changed.flatMap((field) => [field, encodeField(ledger.history, field)]);
-          if (fields.length > 0) transaction.hset(key, ...fields);
-          if (gone.length > 0) transaction.hdel(key, ...gone);
-        }
-        transaction.hset(KEYS.sloClock, { history_ms: nowMs, wall_ms: wallMs });
+      await this.collections.commit((batch) => {
+        writes = this.writesAt(nowMs);
+        if (writes.length === 0 && monotonicMs - this.storedMs < TIME_MS) return;
+        for (const { ledger } of writes) ledger.changed.clear();
+        batch.also((transaction) => {
+          for (const { ledger, gone, changed } of writes) {
+            const key = KEYS.sloHistory(ledger.record.chain_id, ledger.record.slo_id);
+            const fields = changed.flatMap((field) => [field, encodeField(ledger.history, field)]);
+            if (fields.length > 0) transaction.hset(key, ...fields);
+            if (gone.length > 0) transaction.hdel(key, ...gone);
+          }
+          transaction.hset(KEYS.sloClock, { history_ms: nowMs, wall_ms: wallMs });
+        });
+        batch.onStored(() => {
+          this.storedMs = monotonicMs;
+          for (const { ledger, gone, changed } of writes) {
+            for (const field of changed) ledger.fields.add(field);
+            for (const field of gone) ledger.fields.delete(field);
+          }
+        });
       });
     } catch (error) {
       for (const { ledger, changed } of writes) for (const field of changed) ledger.changed.add(field);
       throw error;
     }
-    this.storedMs = monotonicMs;
-    for (const { ledger, gone, changed } of writes) {
-      for (const field of changed) ledger.fields.add(field);
-      for (const field of gone) ledger.fields.delete(field);
-    }
+  }
+
+  private writesAt(nowMs: number): Write[] {
+    return [...this.open.values()].flatMap((ledger) => {
+      const gone = [...ledger.fields].filter((field) => hasPassed(ledger.history, field, nowMs));
+      const changed = [...ledger.changed];
+      return changed.length + gone.length > 0 ? [{ ledger, gone, changed }] : [];
+    });
   }
 
   /** Forgets objectives with all that is stored of them; `also` adds to the transaction. */

@@ -4,10 +4,10 @@ import {
   ChainNotKept,
   HealingPolicy,
   HealingPolicyRequest,
+  ListedPart,
   MaintenanceChange,
   MaintenanceEnd,
   MaintenanceRequest,
-  OutOfService,
 } from './healing.js';
 import { Operation, pageOf } from './lifecycle.js';
 import { defineRoutes } from './route-definition.js';
@@ -47,7 +47,7 @@ export const HEALING_ROUTES = defineRoutes({
     role: 'viewer',
     query: page,
     status: 200,
-    response: pageOf(OutOfService),
+    response: pageOf(ListedPart),
   },
   listChainsNotKept: {
     method: 'GET',

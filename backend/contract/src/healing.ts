@@ -73,6 +73,16 @@ export const OutOfService = z.strictObject({
 });
 export type OutOfService = z.infer<typeof OutOfService>;
 
+/** As it is listed. */
+export const ListedPart = OutOfService.extend({
+  in_use: z
+    .boolean()
+    .describe(
+      'what is to run has NFs, mirrors, merges, splits or queues there, or in slots of boards that the server drives',
+    ),
+});
+export type ListedPart = z.infer<typeof ListedPart>;
+
 export const MaintenanceRequest = z.strictObject({
   reason: z.string().trim().min(1).max(200),
   force: z.boolean().default(false).describe('also where chains have to be taken down for it'),
@@ -94,6 +104,7 @@ export const MaintenanceChange = z.strictObject({
   operation_id: Id.nullable().describe('null: nothing moves, a dry run, or a return that was refused'),
   plan_id: Id.nullable().describe('of a dry run: the plan of what would happen; null: nothing would, or no dry run'),
   moves: z.array(z.strictObject({ instance: Id, from: Name, to: Name })),
+  chains: z.array(Id).describe('of a drain: the chains that use the part, also by mirrors, merges, splits and queues'),
   not_kept: z.array(NotKept),
   warnings: z.array(z.string()).describe('flow state that is lost'),
 });

@@ -353,7 +353,7 @@ describe('maintenance', () => {
       return { status, location: headers.get('location'), ...(answer as MaintenanceChange) };
     };
     const seen = await ask({ dry_run: true });
-    expect(seen).toMatchObject({ part: null, operation_id: null, moves: [{ from: place }], warnings: [] });
+    expect(seen).toMatchObject({ part: null, operation_id: null, moves: [{ from: place }], warnings: [], chains: [a] });
     expect(seen).toMatchObject({ status: 200, location: null });
     const shown = await server.api.call('getPlan', { params: { id: seen.plan_id! } });
     expect(shown).toMatchObject({ feasible: true, request: { without_servers: [place] } });
@@ -435,7 +435,9 @@ describe('maintenance', () => {
     expect(await running()).toEqual([mid, high].sort());
     expect(await placeOf(mid)).toBe(second);
     expect(eventsOf(await events(), 'healing.not-kept').map(({ subject }) => subject)).toEqual([low]);
-    expect((await out()).map(({ id }) => id).sort()).toEqual([first, second].sort());
+    expect((await out()).map(({ id, in_use }) => `${id} ${in_use}`).sort()).toEqual(
+      [`${first} false`, `${second} true`].sort(),
+    );
   });
 
   it('of a part that does not exist, or that is in service, is refused', async () => {

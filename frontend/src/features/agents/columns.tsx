@@ -1,4 +1,4 @@
-import type { JoinToken, NodeStatus, OutOfService } from '@orrery/contract';
+import type { JoinToken, ListedPart, NodeStatus, OutOfService } from '@orrery/contract';
 import { ServiceActions, ServiceMark, serviceOf } from '../../shared/service/service.js';
 import type { Column } from '../../shared/table/column.js';
 import { EmulatedMark } from '../../shared/ui/emulated-mark.js';
@@ -21,7 +21,7 @@ interface AgentTable {
   readonly downLinks: (id: string) => string | null;
   readonly onToken: (token: JoinToken) => void;
   /** What is out of service. */
-  readonly partOf: (id: string) => OutOfService | undefined;
+  readonly partOf: (id: string) => ListedPart | undefined;
   readonly mayDrain: boolean;
   readonly onDrain: (node: string) => void;
 }

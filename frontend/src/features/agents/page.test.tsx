@@ -35,6 +35,7 @@ const CHANGE = {
   operation_id: null,
   plan_id: 'pn-1',
   moves: [{ instance: 'c.fw.0-2', from: 'edge-1', to: 'edge-2' }],
+  chains: ['c', 'merged'],
   not_kept: [],
   warnings: ['flows come anew'],
 };
@@ -64,6 +65,7 @@ const OUT = [
     lost: null,
     operation_id: null,
     left: [{ chain_id: 'c', node_id: 'fw', instance: 'c.fw.0', slot: null }],
+    in_use: false,
   },
 ];
 
@@ -80,7 +82,7 @@ const NOT_KEPT = [
 ];
 const POLICY = { enabled: true, grace_s: 10, stable_s: 20, return: 'by-origin', max_changes: 6, revision: 3 };
 const RUNS = [
-  { id: 'sr-2', scenario_id: 'ssm-two-tunnels', state: 'running', chains: ['c', 'elsewhere'] },
+  { id: 'sr-2', scenario_id: 'ssm-two-tunnels', state: 'running', chains: ['c', 'merged', 'elsewhere'] },
   { id: 'sr-1', scenario_id: 'e2-split', state: 'completed', chains: ['c'] },
 ];
 const INSTANCES = [
@@ -205,7 +207,7 @@ describe('the page of agents', () => {
     await within(dialog).findByText('c.fw.0-2 moves from edge-1 to edge-2.');
     expect(dialog.textContent).toContain('Warning: flows come anew.');
     const disturbed = await within(dialog).findByText(/the scenario ssm-two-tunnels is running/);
-    expect(disturbed.textContent).toMatch(/with chains on edge-1: c\. A drain disturbs it/);
+    expect(disturbed.textContent).toMatch(/with chains on edge-1: c, merged\. A drain disturbs it/);
     expect(dialog.textContent).not.toContain('e2-split');
     expect(within(await within(dialog).findByRole('list', { name: 'Steps' })).getAllByRole('listitem')).toHaveLength(1);
     const drain = within(dialog).getByRole<HTMLButtonElement>('button', { name: 'Drain' });
@@ -235,8 +237,12 @@ describe('the page of agents', () => {
   });
 
   it('plans what runs without a lost server, and deploys that plan on consent', async () => {
-    const lost = { ...OUT[0], maintenance: null, lost: { why: 'its agent is not connected', since_ms: 1 } };
-    LISTS.listOutOfService = [lost];
+    const lost = { why: 'its agent is not connected', since_ms: 1 };
+    // Of a parallel step, only the merge is there.
+    Object.assign(LISTS, {
+      listOutOfService: [{ ...OUT[0], maintenance: null, lost, in_use: true }],
+      listNfInstances: INSTANCES.filter(({ server }) => server !== 'server-1'),
+    });
     const user = await show('operator');
     await user.click(await screen.findByRole('button', { name: 'Do without server-1' }));
     const dialog = await screen.findByRole('dialog', { name: 'Do without server-1' });
@@ -245,18 +251,15 @@ describe('the page of agents', () => {
     const body = { without_servers: ['server-1'], when_short: 'leave-out' };
     expect(call).toHaveBeenCalledWith('createPlan', { body }, expect.anything());
     expect(call).toHaveBeenCalledWith('createDeployment', { body: { plan_id: 'pn-1' } }, expect.anything());
-    LISTS.listOutOfService = OUT;
+    Object.assign(LISTS, { listOutOfService: OUT, listNfInstances: INSTANCES });
   });
 
   it('offers to do without a lost server only what is still to run there', async () => {
-    Object.assign(LISTS, {
-      listOutOfService: [{ ...OUT[0], maintenance: null, lost: { why: 'its agent is not connected', since_ms: 1 } }],
-      listNfInstances: INSTANCES.filter(({ server }) => server !== 'server-1'),
-    });
+    LISTS.listOutOfService = [{ ...OUT[0], maintenance: null, lost: { why: 'its agent is away', since_ms: 1 } }];
     await show('operator');
     await waitFor(() => expect(row('server-1').textContent).toContain('nothing is to run there'));
     expect(screen.queryByRole('button', { name: 'Do without server-1' })).toBeNull();
-    Object.assign(LISTS, { listOutOfService: OUT, listNfInstances: INSTANCES });
+    LISTS.listOutOfService = OUT;
   });
 
   it('lets a viewer drain nothing, and says why', async () => {

@@ -49,7 +49,7 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
       >
         <Stack gap="sm">
           <Text size="sm">What runs on {node} moves, and no plan uses it until it is back in service.</Text>
-          <DisturbedScenarios node={node} titleOf={titleOf} />
+          <DisturbedScenarios node={node} used={preview.data?.chains ?? []} titleOf={titleOf} />
           <TextInput
             data-autofocus
             label="Reason"

@@ -1,9 +1,8 @@
 import { Button } from '@mantine/core';
-import type { OutOfService } from '@orrery/contract';
+import type { ListedPart, OutOfService } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { call } from '../api/client.js';
-import { useNfInstances } from '../api/queries.js';
 import { ConfirmButton } from '../ui/confirm-button.js';
 import { notifyDone, notifyError } from '../ui/notify.js';
 import { Reason } from '../ui/reason.js';
@@ -29,7 +28,7 @@ export function ServiceMark({ part }: { readonly part: OutOfService | undefined 
 interface ServiceActionsProps {
   /** A server or board. */
   readonly id: string;
-  readonly part: OutOfService | undefined;
+  readonly part: ListedPart | undefined;
   /** Whether the user may drain parts. */
   readonly may: boolean;
   readonly onDrain: (id: string) => void;
@@ -49,7 +48,7 @@ export function ServiceActions({ id, part, may, onDrain }: ServiceActionsProps) 
   });
   const isLost = part !== undefined && part.lost !== null && part.maintenance === null;
   const reason = may ? null : 'Needs the role operator';
-  if (isLost) return <LostActions id={id} reason={reason} />;
+  if (isLost) return <LostActions part={part} reason={reason} />;
   if (!part)
     return (
       <Reason of={reason}>
@@ -97,13 +96,11 @@ export function ServiceActions({ id, part, may, onDrain }: ServiceActionsProps) 
 }
 
 /** What still is to run on a lost server is brought elsewhere where healing does not do it. */
-function LostActions({ id, reason }: { readonly id: string; readonly reason: string | null }) {
+function LostActions({ part, reason }: { readonly part: ListedPart; readonly reason: string | null }) {
   const [isAsked, setAsked] = useState(false);
-  const { data: instances } = useNfInstances();
-  if (!instances) return null;
+  const { id, in_use } = part;
   // Until its plan is in force: the dialog tells how that goes on.
-  if (!isAsked && !instances.some(({ server }) => server === id))
-    return <span className="muted">nothing is to run there</span>;
+  if (!isAsked && !in_use) return <span className="muted">nothing is to run there</span>;
   return (
     <>
       <Reason of={reason}>

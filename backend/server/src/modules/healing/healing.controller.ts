@@ -11,7 +11,10 @@ import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
+import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { MaintenanceService } from './maintenance.service.js';
+import { uses } from './moves.js';
 import { HealingRecords } from './records.js';
 import { inOrder, Redeployment } from './redeployment.js';
 
@@ -21,6 +24,8 @@ export class HealingController {
     @Inject(HealingRecords) private readonly records: HealingRecords,
     @Inject(MaintenanceService) private readonly maintenance: MaintenanceService,
     @Inject(Redeployment) private readonly redeployment: Redeployment,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
   ) {}
 
   @Route('getHealingPolicy')
@@ -46,7 +51,11 @@ export class HealingController {
 
   @Route('listOutOfService')
   list(@Input() { query }: RouteInput<'listOutOfService'>, @Res({ passthrough: true }) reply: FastifyReply) {
-    return pageOf(this.records.out(), query, ({ id }) => id, reply);
+    const { infrastructure } = this.infrastructure.current;
+    const parts = this.records
+      .out()
+      .map((part) => ({ ...part, in_use: uses(this.view.comingPlan, infrastructure, part) }));
+    return pageOf(parts, query, ({ id }) => id, reply);
   }
 
   @Route('listChainsNotKept')

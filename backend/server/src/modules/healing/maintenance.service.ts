@@ -16,13 +16,14 @@ import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastruc
 import { LENDERS, type Lenders } from '../../ports/lenders.js';
 import { isOver } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
-import { chainsOf, instancesOn, leftSoFar, movesOf, returnTo, toDrain, uses, warningsOf } from './moves.js';
+import { chainsAt, chainsOf, instancesOn, leftSoFar, movesOf, returnTo, toDrain, uses, warningsOf } from './moves.js';
 import { HealingRecords } from './records.js';
 
 const NOTHING: Omit<MaintenanceChange, 'part'> = {
   operation_id: null,
   plan_id: null,
   moves: [],
+  chains: [],
   not_kept: [],
   warnings: [],
 };
@@ -57,7 +58,7 @@ export class MaintenanceService {
     const request = toDrain(part, force);
     const plan = uses(base, infrastructure, part) ? await this.tried(request, base, dry_run) : null;
     if (plan && !plan.feasible) throw conflict(`${id} cannot be drained. ${planRefusal(plan)}${hint(force)}`);
-    const seen = plan ? seenIn(base, plan) : NOTHING;
+    const seen = { ...(plan ? seenIn(base, plan) : NOTHING), chains: chainsAt(base, infrastructure, part) };
     if (dry_run) return { ...seen, plan_id: plan?.id ?? null, part: null };
     const operation_id = plan ? newId('op') : null;
     const maintenance = { reason, by, since_ms: Date.now(), force };

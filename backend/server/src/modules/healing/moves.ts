@@ -1,5 +1,6 @@
 import {
   type ChainNotKept,
+  type GraphNode,
   type Infrastructure,
   type Instance,
   type LeftInstance,
@@ -25,12 +26,17 @@ export function instancesOn(plan: Plan | null, infrastructure: Infrastructure, p
   return nfInstances(plan?.graph).filter((instance) => needs(infrastructure, part, instance));
 }
 
-/** Whether a plan has instances, mirrors, merges or splits on the part. */
+/** The chains of a plan that have instances, mirrors, merges, splits or queues on the part. */
+export function chainsAt(plan: Plan | null, infrastructure: Infrastructure, part: Part): string[] {
+  const isThere = (it: GraphNode) => {
+    if (it.kind === 'nf') return needs(infrastructure, part, it);
+    return it.kind !== 'exit' && part.kind === 'server' && it.server === part.id;
+  };
+  return chainsOf(plan?.graph.nodes.filter(isThere) ?? []);
+}
+
 export function uses(plan: Plan | null, infrastructure: Infrastructure, part: Part): boolean {
-  if (instancesOn(plan, infrastructure, part).length > 0) return true;
-  return (
-    part.kind === 'server' && (plan?.graph.nodes.some((it) => it.kind !== 'exit' && it.server === part.id) ?? false)
-  );
+  return chainsAt(plan, infrastructure, part).length > 0;
 }
 
 /**

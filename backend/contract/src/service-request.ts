@@ -115,7 +115,11 @@ export const ServiceRequest = z.strictObject({
   state: ServiceRequestState,
   way: RequestWay.nullable().describe('null: refused or broken'),
   why: z.string().nullable().describe('refused or broken: why, as a sentence; late: why no other way is taken'),
-  shortages: z.array(Constraint).describe('refused, broken or late: what could not be met'),
+  shortages: z
+    .array(Constraint)
+    .describe(
+      'refused, broken or late: what could not be met; of packets that are taken, `where` is the id of the request or chain',
+    ),
   nearest_us: DelayUs.nullable().describe(
     'refused or late: least latency of any way through instances that have room, each by itself, bound lifted; null: none',
   ),

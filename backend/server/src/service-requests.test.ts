@@ -215,11 +215,12 @@ describe('service requests', () => {
     const same = await server.api.call('createServiceRequest', { body: asked(80, { throughput_bps: 1 }) });
     const why =
       'Packets of client-1 that match belong to the request "client-1 (port.dst 80) → monitor → ids" already.';
-    expect(same).toMatchObject({ state: 'refused', why });
+    const where = first.id;
+    expect(same).toMatchObject({ state: 'refused', why, shortages: [{ constraint: 'classifier', where }] });
     const others = await server.api.call('createServiceRequest', {
       body: asked(81, { from: ['client-2'], throughput_bps: 1 }),
     });
-    expect(others).toMatchObject({ state: 'refused', why: expect.stringContaining('the chain other') });
+    expect(others).toMatchObject({ why: expect.stringContaining('the chain other'), shortages: [{ where: id }] });
     const third = await server.api.call('createServiceRequest', { body: asked(80, { throughput_bps: 2 }) });
     await server.api.call('deleteServiceRequest', { params: { id: same.id } });
     expect((await server.api.request('getServiceRequest', { params: { id: same.id } })).status).toBe(404);

@@ -355,13 +355,15 @@ describe('requests in turn on a live state', () => {
         booked,
         classes: 0,
         edges_left: 600,
+        nameOf: (name) => `the request "${name}"`,
       });
     const [first, second] = [make('a'), make('b')];
     const port = (value: number) => [{ attribute: 'port.dst', op: 'is' as const, value }];
     expect(first.decide({ ...slow, match: port(1) }, false).accepted).toBe(true);
     second.block('board-9/0');
     expect(second.decide({ ...slow, id: 's', match: port(1) }, false)).toMatchObject({
-      why: expect.stringContaining('belong to r already'),
+      why: expect.stringContaining('belong to the request "r" already'),
+      shortages: [{ constraint: 'classifier', where: 'r' }],
     });
     expect(second.decide({ ...slow, id: 's', match: port(2) }, false)).toMatchObject({
       accepted: false,

@@ -144,10 +144,8 @@ export class Admissions {
   decide(asked: AskedRequest, explains: boolean): Decision {
     const taken = this.booked.conflictOf(asked) ?? this.known?.conflictOf(asked) ?? this.others.conflictOf(asked);
     if (taken) {
-      const owner = this.nameOf(taken.id);
-      return refusal(`Packets of ${taken.host} that match belong to ${owner} already.`, [
-        { constraint: 'classifier', needed: 1, available: 0, unit: 'classes', where: owner },
-      ]);
+      const why = `Packets of ${taken.host} that match belong to ${this.nameOf(taken.id)} already.`;
+      return refusal(why, [{ constraint: 'classifier', needed: 1, available: 0, unit: 'classes', where: taken.id }]);
     }
     if (this.classes >= MAX_WAY_CLASSES)
       return refusal(`The pool carries ${MAX_WAY_CLASSES} requests, which is the most.`, [

@@ -324,10 +324,10 @@ class Call {
     }
   }
 
-  /** What a class is called that is in the way: of a request, or of another chain, whose id is its name. */
+  /** What a class is called that is in the way: of a request, or of another chain. */
   private nameOf(id: string): string {
     const request = this.asked.get(id) ?? this.requests.find(id);
-    return request ? `the request "${serviceRequestName(request)}"` : id;
+    return request ? `the request "${serviceRequestName(request)}"` : this.view.chainName(id);
   }
 
   private async begin(name: string): Promise<Session> {

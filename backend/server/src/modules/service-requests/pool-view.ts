@@ -137,11 +137,17 @@ export class PoolView {
     const own = new Set(pools.map(({ chain_id }) => chain_id));
     return (this.deployments.comingPlan?.chains ?? [])
       .filter(({ chain_id }) => !own.has(chain_id))
-      .map(({ definition: { name, traffic_class } }) => ({
-        id: `the chain ${name}`,
+      .map(({ chain_id, definition: { traffic_class } }) => ({
+        id: chain_id,
         from: traffic_class.from,
         match: traffic_class.match,
       }));
+  }
+
+  /** What a chain is called in a sentence. */
+  chainName(id: string): string {
+    const chain = this.deployments.comingPlan?.chains.find(({ chain_id }) => chain_id === id);
+    return `the chain ${chain?.definition.name ?? id}`;
   }
 
   /** What the switches have left for the classes of requests; undefined: nothing is deployed. */

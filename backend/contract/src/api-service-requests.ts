@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Name } from './common.js';
+import { Id, Name } from './common.js';
 import { pageOf } from './lifecycle.js';
 import { defineRoutes } from './route-definition.js';
 import { byId, page, pageWith } from './route-parameters.js';
@@ -104,8 +104,13 @@ export const SERVICE_REQUEST_ROUTES = defineRoutes({
     tag: 'service requests',
     summary: 'Forget all service requests that were refused, or all that were released, or those of one pool',
     role: 'operator',
-    query: z.strictObject({ state: z.enum(['refused', 'released']), pool: Name.optional() }),
+    query: z.strictObject({
+      state: z.enum(['refused', 'released']),
+      pool: Name.optional(),
+      upto: Id.optional().describe('the newest one that was seen: those that are newer stay'),
+    }),
     status: 204,
+    problems: [404],
   },
   getBulkProgress: {
     method: 'GET',
@@ -133,9 +138,12 @@ export const SERVICE_REQUEST_ROUTES = defineRoutes({
     method: 'DELETE',
     path: '/service-requests/{id}',
     tag: 'service requests',
-    summary: 'Release a service request, or forget one that was refused',
+    summary: 'Release a service request, or, with `state`, forget one that was refused',
     role: 'operator',
     params: byId,
+    query: z.strictObject({
+      state: z.literal('refused').optional().describe('forgets it; refused unless it is in this state'),
+    }),
     status: 204,
     problems: [404, 409],
   },

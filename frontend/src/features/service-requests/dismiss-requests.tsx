@@ -8,53 +8,67 @@ import { Reason } from '../../shared/ui/reason.js';
 
 /** Of requests that hold nothing and wait for nothing. */
 const STATES = ['refused', 'released'] as const;
-type Counts = Readonly<Record<(typeof STATES)[number], number>>;
+type State = (typeof STATES)[number];
 
-const NONE: Counts = { refused: 0, released: 0 };
-const present = (counts: Counts) => STATES.filter((state) => counts[state] > 0);
+/** Those of a state that there were when it was looked. */
+interface Seen {
+  readonly state: State;
+  readonly count: number;
+  readonly newest: string;
+}
+
+interface DismissRequestsProps {
+  /** Of this pool; undefined: of all. */
+  readonly pool: string | undefined;
+  /** The page shows some only. */
+  readonly isFiltered: boolean;
+}
 
 /** `All 2 refused and 1,200 released requests go off the list`. */
-function consequence(counts: Counts): string {
-  const states = present(counts);
-  const isOne = counts.refused + counts.released === 1;
-  const each = states.map((state) => `${countText(counts[state])} ${state}`).join(' and ');
-  const reasons = counts.refused > 0 ? ', with the reasons' : '';
-  return `${isOne ? `The ${states[0]} request goes` : `All ${each} requests go`} off the list${reasons}. This cannot be undone.`;
+function consequence(seen: readonly Seen[], { pool, isFiltered }: DismissRequestsProps): string {
+  const isOne = seen.length === 1 && seen[0]!.count === 1;
+  const each = seen.map(({ state, count }) => `${countText(count)} ${state}`).join(' and ');
+  const requests = isOne ? `The ${seen[0]!.state} request` : `All ${each} requests`;
+  const reasons = seen.some(({ state }) => state === 'refused') ? ', with the reasons' : '';
+  const hidden = isFiltered && pool === undefined ? ', also what the filter hides' : '';
+  return `${requests}${pool === undefined ? '' : ` of ${pool}`} ${isOne ? 'goes' : 'go'} off the list${reasons}${hidden}. This cannot be undone.`;
 }
 
 /** Takes all refused and released requests off the list; shown while there are any. */
-export function DismissRequests() {
+export function DismissRequests({ pool, isFiltered }: DismissRequestsProps) {
   const queries = useQueryClient();
   const needs = useNeeds('operator');
-  const { data: counts = NONE } = useQuery({
-    queryKey: ['service-requests', 'over'],
-    queryFn: async ({ signal }): Promise<Counts> => {
-      const count = async (state: (typeof STATES)[number]) =>
-        (await call('listServiceRequests', { query: { state, limit: 1, fields: 'id' } }, { signal })).total;
-      const [refused, released] = await Promise.all([count('refused'), count('released')]);
-      return { refused, released };
+  const { data: seen = [] } = useQuery({
+    queryKey: ['service-requests', 'over', pool],
+    queryFn: async ({ signal }): Promise<Seen[]> => {
+      const look = async (state: State): Promise<Seen[]> => {
+        const query = { state, pool, limit: 1, fields: 'id' };
+        const { items, total } = await call('listServiceRequests', { query }, { signal });
+        return items.map(({ id }) => ({ state, count: total, newest: id }));
+      };
+      return (await Promise.all(STATES.map(look))).flat();
     },
     refetchInterval: 10_000,
   });
   const dismiss = useMutation({
-    mutationFn: async (states: readonly (typeof STATES)[number][]) => {
-      for (const state of states) await call('dismissServiceRequests', { query: { state } });
+    mutationFn: async () => {
+      for (const { state, newest } of seen)
+        await call('dismissServiceRequests', { query: { state, pool, upto: newest } });
     },
     onError: (error) => notifyError('Not all requests were dismissed', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['service-requests'] }),
   });
-  const states = present(counts);
-  if (states.length === 0) return null;
+  if (seen.length === 0) return null;
   return (
     <Reason of={needs}>
       <ConfirmButton
         disabled={needs !== null}
         loading={dismiss.isPending}
-        message={consequence(counts)}
+        message={consequence(seen, { pool, isFiltered })}
         confirmLabel="Dismiss all"
-        onConfirm={() => dismiss.mutate(states)}
+        onConfirm={() => dismiss.mutate()}
       >
-        Dismiss {states.map((state) => `${state} (${countText(counts[state])})`).join(' and ')}
+        Dismiss {seen.map(({ state, count }) => `${state} (${countText(count)})`).join(' and ')}
       </ConfirmButton>
     </Reason>
   );

@@ -1,7 +1,7 @@
 import { MantineProvider } from '@mantine/core';
 import type { MeasuredRequest, ServicePool } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { render, screen, waitFor, within } from '@testing-library/react';
+import { cleanup, render, screen, waitFor, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { createMemoryRouter, RouterProvider } from 'react-router';
 import { describe, expect, it, vi } from 'vitest';
@@ -228,14 +228,17 @@ describe('Service requests', () => {
     lists.listServicePools = [POOL];
     const user = show('/service-requests?request=sr-2');
     await user.click(await screen.findByRole('button', { name: 'Dismiss' }));
-    await waitFor(() => expect(call).toHaveBeenCalledWith('deleteServiceRequest', { params: { id: 'sr-2' } }));
+    const one = { params: { id: 'sr-2' }, query: { state: 'refused' } };
+    await waitFor(() => expect(call).toHaveBeenCalledWith('deleteServiceRequest', one));
     await waitFor(() => expect(screen.queryByRole('complementary')).toBeNull());
     await user.click(screen.getByRole('button', { name: 'Dismiss refused (2)' }));
     expect(await screen.findByText(/All 2 refused requests go off the list/)).toBeTruthy();
     await user.click(screen.getByRole('button', { name: 'Dismiss all' }));
-    const input = { query: { state: 'refused' } };
+    // One that is refused meanwhile, and that nobody has seen, stays.
+    const input = { query: { state: 'refused', upto: 'sr-2' } };
     await waitFor(() => expect(call).toHaveBeenCalledWith('dismissServiceRequests', input));
-    expect(call).not.toHaveBeenCalledWith('dismissServiceRequests', { query: { state: 'released' } });
+    const dismissals = vi.mocked(call).mock.calls.filter(([name]) => name === 'dismissServiceRequests');
+    expect(dismissals).toHaveLength(1);
   });
 
   it('takes released requests off the list with the refused ones, and says how many of each', async () => {
@@ -248,8 +251,27 @@ describe('Service requests', () => {
     const words = 'All 1 refused and 2 released requests go off the list, with the reasons. This cannot be undone.';
     expect(await screen.findByText(words)).toBeTruthy();
     await user.click(screen.getByRole('button', { name: 'Dismiss all' }));
-    for (const state of ['refused', 'released'])
-      await waitFor(() => expect(call).toHaveBeenCalledWith('dismissServiceRequests', { query: { state } }));
+    for (const [state, upto] of [
+      ['refused', 'sr-2'],
+      ['released', 'sr-6'],
+    ])
+      await waitFor(() => expect(call).toHaveBeenCalledWith('dismissServiceRequests', { query: { state, upto } }));
+  });
+
+  it('takes those of one pool off the list where the page shows that pool, and says what else goes where it is filtered', async () => {
+    lists.listServiceRequests = [REFUSED];
+    lists.listServicePools = [POOL];
+    vi.mocked(call).mockClear();
+    const user = show('/service-requests?q=pool');
+    await user.click(await screen.findByRole('button', { name: 'Dismiss refused (1)' }));
+    expect(await screen.findByText(/^The refused request of pool goes off the list, with the reasons\./)).toBeTruthy();
+    await user.click(screen.getByRole('button', { name: 'Dismiss all' }));
+    const input = { query: { state: 'refused', pool: 'pool', upto: 'sr-2' } };
+    await waitFor(() => expect(call).toHaveBeenCalledWith('dismissServiceRequests', input));
+    cleanup();
+    show('/service-requests?q=firewall');
+    await user.click(await screen.findByRole('button', { name: 'Dismiss refused (1)' }));
+    expect(await screen.findByText(/with the reasons, also what the filter hides\./)).toBeTruthy();
   });
 
   it('names the one released request that it takes off the list', async () => {

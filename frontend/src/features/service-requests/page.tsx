@@ -37,6 +37,7 @@ export function Component() {
   const [mayRequest, mayDesign] = [useNeeds('operator'), useNeeds('designer')];
   const { items: requests, newest, total } = query.data ?? NO_REQUESTS;
   const [first] = pools.data ?? [];
+  const filteredPool = pools.data?.find(({ id }) => id === settings.filter)?.id;
   const listed = requests.find(({ id }) => id === selectedId);
   const unlisted = useServiceRequest(selectedId !== '' && query.data && !listed ? selectedId : null);
   const selected = listed ?? unlisted.data;
@@ -71,7 +72,7 @@ export function Component() {
         }
         actions={
           <>
-            <DismissRequests />
+            <DismissRequests pool={filteredPool} isFiltered={settings.filter !== ''} />
             <Reason of={mayDesign}>
               <Button variant="default" disabled={mayDesign !== null} onClick={() => setOpen('pool')}>
                 New pool

@@ -27,12 +27,12 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
   const queries = useQueryClient();
   const refusal = useNeeds('operator');
   const release = useMutation({
-    mutationFn: () => call('deleteServiceRequest', { params: { id } }),
+    mutationFn: () => call('deleteServiceRequest', { params: { id }, query: {} }),
     onError: (error) => notifyError('The request was not released', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['service-requests'] }),
   });
   const dismiss = useMutation({
-    mutationFn: () => call('deleteServiceRequest', { params: { id } }),
+    mutationFn: () => call('deleteServiceRequest', { params: { id }, query: { state: 'refused' } }),
     onSuccess: onClose,
     onError: (error) => notifyError('The request was not dismissed', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['service-requests'] }),

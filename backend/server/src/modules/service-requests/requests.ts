@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type EventDraft, type MeasuredRequest, serviceRequestName } from '@orrery/contract';
+import { type EventDraft, type MeasuredRequest, type RouteInput, serviceRequestName } from '@orrery/contract';
 import { grouped } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
@@ -91,20 +91,30 @@ export class Requests implements OnModuleInit {
     return { ...request, measured };
   }
 
-  /** Gives back what the request holds, or forgets one that was refused. Throws 404, and 409 if it was released. */
+  /** Gives back what the request holds. Throws 404, and 409 where it holds nothing. */
   release(id: string, by: string): Promise<void> {
     return this.collections.commit((batch) => {
       const request = this.requests.get(id);
-      if (request.state === 'refused') return this.dismissIn(batch, [request], by);
       if (!claims(request)) throw conflict(`The request is ${request.state}.`);
       this.releaseIn(batch, [request], by);
     });
   }
 
-  /** Forgets those that were refused, or those that were released, of one pool or of all. */
-  dismiss(state: 'refused' | 'released', pool: string | undefined, by: string): Promise<void> {
+  /** Forgets one that was refused. Throws 404, and 409 if it was not. */
+  forget(id: string, by: string): Promise<void> {
     return this.collections.commit((batch) => {
-      const those = this.requests.all().filter((it) => it.state === state);
+      const request = this.requests.get(id);
+      if (request.state !== 'refused') throw conflict(`The request is ${request.state}.`);
+      this.dismissIn(batch, [request], by);
+    });
+  }
+
+  /** Forgets those of a state, of one pool or of all, but none that is newer than `upto`. Throws 404 if there is none of that id. */
+  dismiss({ state, pool, upto }: RouteInput<'dismissServiceRequests'>['query'], by: string): Promise<void> {
+    return this.collections.commit((batch) => {
+      const all = this.requests.all();
+      const seen = upto === undefined ? all : all.slice(all.indexOf(this.requests.get(upto)));
+      const those = seen.filter((it) => it.state === state);
       this.dismissIn(batch, pool === undefined ? those : those.filter((it) => it.pool === pool), by);
     });
   }

@@ -110,7 +110,7 @@ class ServiceRequestsController {
 
   @Route('dismissServiceRequests')
   dismiss(@Input() { query }: RouteInput<'dismissServiceRequests'>, @Caller() caller: SessionInfo) {
-    return this.requests.dismiss(query.state, query.pool, caller.name);
+    return this.requests.dismiss(query, caller.name);
   }
 
   @Route('getBulkProgress')
@@ -124,7 +124,8 @@ class ServiceRequestsController {
   }
 
   @Route('deleteServiceRequest')
-  delete(@Input() { params }: RouteInput<'deleteServiceRequest'>, @Caller() caller: SessionInfo): Promise<void> {
+  delete(@Input() { params, query }: RouteInput<'deleteServiceRequest'>, @Caller() caller: SessionInfo): Promise<void> {
+    if (query.state === 'refused') return this.requests.forget(params.id, caller.name);
     return this.requests.release(params.id, caller.name);
   }
 }

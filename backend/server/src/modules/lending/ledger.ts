@@ -93,9 +93,12 @@ export function withTimes(ledger: Ledger, { accounts, loans, turns }: LendingSta
   };
 }
 
+/** Between the decision on a loan, from which it is held, and its record; under load, too. */
+const RECORDED_MS = 1000;
+
 /** When a turn that lasts began, by the wall clock of now: it was set back where that is too late for the time held since. */
 export function begunMs({ from_ms }: LendingTurn, { held_ms }: StoredLoan, nowMs: number): number {
-  return nowMs - from_ms < held_ms ? Math.max(0, Math.round(nowMs - held_ms)) : from_ms;
+  return nowMs - from_ms < held_ms - RECORDED_MS ? Math.max(0, Math.round(nowMs - held_ms)) : from_ms;
 }
 
 export interface LedgerChange {

@@ -57,7 +57,7 @@ async function judges() {
     { series: () => [] } as never,
     view as never,
     { current: { infrastructure: { links: [], switches: [] } } } as never,
-    { troublesOf: () => [] } as never,
+    { troublesOf: () => [], carriage: () => null } as never,
     { isNotKept: () => world.isNotKept } as never,
     log,
   );
@@ -242,6 +242,8 @@ it('finds what failed under a chain that healing moved away, after the wall cloc
   for (let n = 4; n <= 20; n++) second('met', backMs + 1000 * n);
   const away = { subject: 'server-1', message: 'server-1 is away', data: { origin: 'twin' as const, chains: [] } };
   add(backMs + 20_200, { type: 'node.disconnected', ...away });
+  const lost = { subject: 'server-1', message: 'server-1 is lost', data: { instances: [], chains: [] } };
+  add(backMs + 20_600, { type: 'healing.lost', ...lost });
   const data = { chain_id: chainId, plan_id: 'pn-1', chains: [chainId] };
   const moved = { subject: 'op-1', message: 'Deployment of Web', actor: 'healing', data };
   add(backMs + 20_700, { type: 'operation.started', ...moved });

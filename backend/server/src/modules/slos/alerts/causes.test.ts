@@ -7,7 +7,11 @@ import { SiteMemory } from './site-memory.js';
 const BEGAN_MS = 1_700_000_000_000;
 /** Seen a second later. */
 const VIOLATION = { began_ms: BEGAN_MS, seen_ms: BEGAN_MS + 1000 };
-const site = { chainId: 'ch-1', parts: new Set(['server-1', 'link-1', 'board-1', 'leaf-1', 'c.ids.0']) };
+const site = {
+  chainId: 'ch-1',
+  parts: new Set(['server-1', 'link-1', 'board-1', 'leaf-1', 'c.ids.0']),
+  ports: new Set(['server-1 nic0', 'leaf-1 p1']),
+};
 
 let count = 0;
 function at(secondsBefore: number, draft: EventDraft) {
@@ -42,6 +46,24 @@ const ended = (subject: string, node: string): EventDraft => ({
   message: `${subject} ended`,
   data: { node, how: 'killed' },
 });
+const portDown = (type: 'port.down' | 'switch.port-down', subject: string, port: string): EventDraft => ({
+  type,
+  subject,
+  message: `Port ${port} is down`,
+  data: { port, node: subject },
+});
+const silence = (subject: string): EventDraft => ({
+  type: 'node.disconnected',
+  subject,
+  message: `No message from the agent of ${subject} for 2 s`,
+  data: { origin: 'twin', chains: [] },
+});
+const lost: EventDraft = {
+  type: 'healing.lost',
+  subject: 'server-1',
+  message: 'server-1 is lost',
+  data: { instances: [], chains: [] },
+};
 
 describe('the cause of a violation', () => {
   it('is what was done on purpose, rather than what it made fail', () => {
@@ -91,6 +113,30 @@ describe('the cause of a violation', () => {
     });
   });
 
+  it('is a port only where one of the links ends that the chain runs over', () => {
+    const causeAt = (...port: Parameters<typeof portDown>) =>
+      causeOf([at(15, portDown(...port))], site, VIOLATION, null);
+    expect(causeAt('switch.port-down', 'leaf-1', 'p1')).toMatchObject({ what: 'leaf-1: Port p1 is down' });
+    expect(causeAt('switch.port-down', 'leaf-1', 'p2')).toBeNull();
+    expect(causeAt('port.down', 'server-1', 'nic0')).toMatchObject({ kind: 'failure', id: 'server-1' });
+    expect(causeAt('port.down', 'server-1', 'nic1')).toBeNull();
+  });
+
+  it('is a silent agent only where what it drives is lost with it', () => {
+    const silent = at(5, silence('server-1'));
+    expect(causeOf([silent, at(5, silence('leaf-1'))], site, VIOLATION, null)).toBeNull();
+    expect(causeOf([silent, at(-8, lost)], site, VIOLATION, null)).toMatchObject({ event_id: silent.id });
+    expect(causeOf([silent], site, VIOLATION, null, true)).toMatchObject({ event_id: silent.id });
+    // Long after, or before it was silent again.
+    expect(causeOf([silent, at(-116, lost), at(6, lost)], site, VIOLATION, null)).toBeNull();
+  });
+
+  it('is nothing that was done after the violation was seen, however late failures are told', () => {
+    const killed: EventDraft = { type: 'engine.killed', subject: 'server-1', message: 'killed', data: { chains: [] } };
+    expect(causeOf([at(-1.1, killed)], site, VIOLATION, null)).toBeNull();
+    expect(causeOf([at(1, killed)], site, VIOLATION, null)).toMatchObject({ id: 'server-1' });
+  });
+
   it('is not found where nothing changed: neither long before nor after', () => {
     expect(causeOf([at(121, fault('link-1')), at(-1.1, fault('link-1'))], site, VIOLATION, null)).toBeNull();
     expect(causeOf([], site, VIOLATION, null)).toBeNull();
@@ -109,8 +155,8 @@ describe('the cause of a violation', () => {
 
 describe('what a chain ran on', () => {
   const links = [
-    { id: 'link-1', a: { node: 'server-1' }, b: { node: 'leaf-1' } },
-    { id: 'link-2', a: { node: 'server-2' }, b: { node: 'leaf-1' } },
+    { id: 'link-1', a: { node: 'server-1', port: 'nic0' }, b: { node: 'leaf-1', port: 'p1' } },
+    { id: 'link-2', a: { node: 'server-2', port: 'nic0' }, b: { node: 'leaf-1', port: 'p2' } },
   ];
   const network = { links, switches: [{ id: 'leaf-1' }] } as never;
   const planOn = (server: string, chain_id = 'ch-1') => {
@@ -118,13 +164,6 @@ describe('what a chain ran on', () => {
     const definition = { traffic_class: { from: ['host-1'] } };
     return { graph: { nodes: [node], edges: [] }, chains: [{ chain_id, definition }] } as never;
   };
-  const away: EventDraft = {
-    type: 'node.disconnected',
-    subject: 'server-1',
-    message: 'server-1 is away',
-    data: { origin: 'twin', chains: [] },
-  };
-
   it('is what it ran on before a loop moved it away from what had failed', () => {
     const sites = new SiteMemory();
     sites.follow(planOn('server-1'), BEGAN_MS - 2000);
@@ -135,7 +174,7 @@ describe('what a chain ran on', () => {
     sites.follow(planOn('server-2'), movedMs);
     const seen = sites.of('ch-1 fast', 'ch-1', VIOLATION, network);
     expect(seen.parts).toEqual(new Set(['server-1', 'server-2', 'link-1', 'link-2', 'leaf-1', 'host-1', 'ch-1.ids.0']));
-    const events = [at(5, away), at(1, healing)];
+    const events = [at(5, silence('server-1')), at(2, lost), at(1, healing)];
     expect(causeOf(events, seen, VIOLATION, null)).toMatchObject({ kind: 'failure', id: 'server-1' });
     expect(reactionsOf(events, seen, { ...VIOLATION, began_ms: BEGAN_MS - 1000 }, movedMs)).toMatchObject([
       { kind: 'operation', id: 'op-1' },
@@ -144,6 +183,7 @@ describe('what a chain ran on', () => {
     const next = { began_ms: movedMs, seen_ms: movedMs + 1000 };
     expect(sites.of('ch-1 fast', 'ch-1', next, network).parts).not.toContain('server-1');
     expect(sites.lately('ch-2', network).parts).not.toContain('server-2');
+    expect(sites.lately('ch-1', network).ports).toEqual(new Set(['server-2 nic0', 'leaf-1 p2']));
     sites.retain(new Set());
     expect(sites.of('ch-1 fast', 'ch-1', VIOLATION, network).parts).not.toContain('server-1');
   });

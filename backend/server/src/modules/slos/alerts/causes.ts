@@ -13,6 +13,8 @@ export interface ChainSite {
   readonly chainId: string;
   /** Nodes, boards, links and instances, by id. */
   readonly parts: ReadonlySet<string>;
+  /** Both ends of each of the links: node and port. */
+  readonly ports: ReadonlySet<string>;
 }
 
 /** An NF of the chain whose queue has no room. */
@@ -38,7 +40,6 @@ const FAILURES: ReadonlySet<Event['type']> = new Set<Event['type']>([
   'engine.killed',
   'agent.exited',
   'agent.killed',
-  'port.down',
   'instance.ended',
   'instance.unresponsive',
   'board.lost',
@@ -52,7 +53,6 @@ const FAILURES: ReadonlySet<Event['type']> = new Set<Event['type']>([
   'switch.hung',
   'switch.restarted',
   'switch.failed',
-  'switch.port-down',
   'link.down',
   'link.failed',
   'twin.lost',
@@ -65,6 +65,19 @@ const OF_ALL: ReadonlySet<Event['type']> = new Set<Event['type']>([
   'delay-line.exited',
   'delay-line.hung',
 ]);
+/** What an agent drives goes on without it, and packets pass. */
+const SILENCES: ReadonlySet<Event['type']> = new Set<Event['type']>([
+  'node.disconnected',
+  'agent.exited',
+  'agent.killed',
+]);
+/** Told by the twin as it does it, never late. */
+const TOLD_AT_ONCE: ReadonlySet<Event['type']> = new Set<Event['type']>([
+  'agent.killed',
+  'engine.killed',
+  'board.killed',
+  'slot.stuck',
+]);
 
 /** Loops that change chains because something is wrong: where it is known what, they did not begin it. */
 const CORRECTING: ReadonlySet<string> = new Set(['healing', 'scaling', 'policy watcher']);
@@ -76,14 +89,21 @@ interface Change extends SloCause {
 /**
  * The most plausible change before a violation was first seen, or failure that was told soon after. Null: nothing that the chain runs
  * on changed or failed, and no queue of it is full. What healing, scaling or a policy did about an earlier fault or failure is no cause.
+ * `losesAll`: nothing of what is offered gets through, so that what a silent agent drives may be lost with it.
  */
 export function causeOf(
   events: readonly Event[],
   site: ChainSite,
   { began_ms, seen_ms }: Violation,
   overload: Overload | null,
+  losesAll = false,
 ): SloCause | null {
-  const before = changesOf(events, site, began_ms - BEFORE_MS, seen_ms + TOLD_LATE_MS).filter(
+  const plausible = events.filter(
+    (event) =>
+      (event.t_ms <= seen_ms || !TOLD_AT_ONCE.has(event.type)) &&
+      (!SILENCES.has(event.type) || losesAll || isLostSince(event, events)),
+  );
+  const before = changesOf(plausible, site, began_ms - BEFORE_MS, seen_ms + TOLD_LATE_MS).filter(
     ({ kind, at_ms }) => at_ms <= seen_ms || kind === 'failure',
   );
   const wrongSince = Math.min(...before.flatMap(({ kind, at_ms }) => (isWrong(kind) ? [at_ms] : [])));
@@ -93,6 +113,17 @@ export function causeOf(
   if (overload) candidates.push({ ...overloadCause(overload), event_id: null, at_ms: seen_ms });
   const score = ({ kind, at_ms }: SloCause) => WEIGHTS[kind] * Math.exp(-Math.abs(at_ms - seen_ms) / FADES_MS);
   return candidates.reduce<SloCause | null>((best, each) => (best && score(best) >= score(each) ? best : each), null);
+}
+
+/** Whether the server of a silent agent was soon taken for lost. */
+function isLostSince({ subject, t_ms }: Event, events: readonly Event[]): boolean {
+  return events.some(
+    (event) =>
+      event.type === 'healing.lost' &&
+      event.subject === subject &&
+      event.t_ms >= t_ms &&
+      event.t_ms <= t_ms + BEFORE_MS,
+  );
 }
 
 const isWrong = (kind: SloCause['kind']) => kind === 'fault' || kind === 'failure';
@@ -135,7 +166,7 @@ function overloadCause({ nf, lost_pps }: Overload) {
 }
 
 /** Null: the event is no change of what the chain runs on. */
-function candidateOf(event: Event, { chainId, parts }: ChainSite): Pick<SloCause, 'kind' | 'id'> | null {
+function candidateOf(event: Event, { chainId, parts, ports }: ChainSite): Pick<SloCause, 'kind' | 'id'> | null {
   switch (event.type) {
     case 'operation.started':
       return event.data.chains.includes(chainId) || concerns(event.data.chain_id, chainId, parts)
@@ -152,6 +183,9 @@ function candidateOf(event: Event, { chainId, parts }: ChainSite): Pick<SloCause
       return event.data.chain_id === chainId ? { kind: 'scaling', id: event.data.id } : null;
     case 'fault.injected':
       return parts.has(event.data.target) ? { kind: 'fault', id: event.data.fault_id } : null;
+    case 'port.down':
+    case 'switch.port-down':
+      return ports.has(`${event.subject} ${event.data.port}`) ? { kind: 'failure', id: event.subject } : null;
     default:
       return failureOf(event, parts);
   }
@@ -185,6 +219,11 @@ export function siteOf(
     ...switches.map(({ id }) => id),
     ...senders,
   ]);
-  const between = links.filter(({ a, b }) => nodes.has(a.node) && nodes.has(b.node)).map(({ id }) => id);
-  return { chainId, parts: new Set([...nodes, ...between, ...own.map(({ id }) => id)]) };
+  const between = links.filter(({ a, b }) => nodes.has(a.node) && nodes.has(b.node));
+  const ends = between.flatMap(({ a, b }) => [a, b]);
+  return {
+    chainId,
+    parts: new Set([...nodes, ...between.map(({ id }) => id), ...own.map(({ id }) => id)]),
+    ports: new Set(ends.map(({ node, port }) => `${node} ${port}`)),
+  };
 }

@@ -63,7 +63,8 @@ export class SiteMemory {
     const sites = this.plans
       .filter(({ lastMs }) => lastMs >= fromMs)
       .map(({ nodes, senders }) => siteOf(chainId, nodes.get(chainId) ?? [], senders.get(chainId) ?? [], network));
-    return { chainId, parts: new Set(sites.flatMap(({ parts }) => [...parts])) };
+    const all = (of: 'parts' | 'ports') => new Set(sites.flatMap((site) => [...site[of]]));
+    return { chainId, parts: all('parts'), ports: all('ports') };
   }
 }
 

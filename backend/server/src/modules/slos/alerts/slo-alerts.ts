@@ -15,6 +15,7 @@ import { TELEMETRY, type Telemetry } from '../../../ports/telemetry.js';
 import { AlertState, type Burning, burning, ruleName, rulesOf } from '../budget/alert-rules.js';
 import { budgetOf } from '../budget/budget.js';
 import type { Violation } from '../budget/seconds-history.js';
+import { AVAILABILITY_WINDOW_S } from '../evaluate.js';
 import { type Ledger, type LedgerRecord, ledgerId, type SloLedgers } from '../ledger/slo-ledgers.js';
 import { BEFORE_MS, type ChainSite, causeOf, reactionsOf, TOLD_LATE_MS } from './causes.js';
 import { growthsOf } from './growths.js';
@@ -228,7 +229,9 @@ export class SloAlerts implements OnModuleInit {
     const measured = slower ?? (full && { nf: full.nf, what: full.what });
     const place = lost === undefined ? measured : { nf: null, what: lost.slice(0, 400) };
     const overload = full?.nf ? { nf: full.nf, lost_pps: full.lost_pps } : null;
-    const cause = causeOf(await this.eventsBefore(told), site, told, overload);
+    const carriage = this.dataPath.carriage(chain_id, AVAILABILITY_WINDOW_S);
+    const losesAll = carriage !== null && carriage !== 'unknown' && carriage.share === 0;
+    const cause = causeOf(await this.eventsBefore(told), site, told, overload, losesAll);
     return { cause, place, reactions: await this.reactions(site, told, nowMs) };
   }
 

@@ -522,10 +522,13 @@ describe('pages', () => {
     const health = await server.api.call('getHealth');
     expect(health.parts.map(({ name }) => name).sort()).toEqual([
       'agents',
+      'boards',
       'catalogue',
       'p4-programs',
       'redis',
+      'servers',
       'state',
+      'switches',
       'twin',
     ]);
     const capabilities = await server.api.call('listCapabilities');

@@ -176,6 +176,12 @@ describe('a server that is lost', () => {
     expect(marked).toEqual(expect.arrayContaining(['healing.lost', 'healing.moved']));
     expect(eventsOf(told, 'healing.not-kept')).toEqual([]);
     expect(await out()).toMatchObject([{ id: first, maintenance: null, lost: { why: 'its agent is not connected' } }]);
+    const health = await server.api.call('getHealth');
+    expect(health).toMatchObject({ status: 'degraded' });
+    expect(health.parts.find(({ name }) => name === 'servers')).toMatchObject({
+      status: 'degraded',
+      detail: `${first} is lost: its agent is not connected`,
+    });
 
     await server.agents.get(first)!.connect();
     await until('a is back', async () => (await placeOf(a)) === first && (await running()).length === 2);

@@ -5,6 +5,7 @@ import {
   useHealth,
   useNfInstances,
   useNodes,
+  useOutOfService,
   useServiceRequestCounts,
   useSloAlerts,
   useTwin,
@@ -15,7 +16,7 @@ import { useSloRows } from '../../shared/stream/slo-rows.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { StatusBadge } from '../../shared/ui/status-badge.js';
 import classes from './overview.module.css';
-import { openAlerts, systemState, troublesOf } from './system-state.js';
+import { agentsText, openAlerts, systemState, troublesOf } from './system-state.js';
 
 function useTroubles() {
   const { data: health } = useHealth();
@@ -32,6 +33,7 @@ export function HealthStrip() {
   const deployments = useDeployments();
   const instances = useNfInstances();
   const nodes = useNodes();
+  const { data: out = [] } = useOutOfService();
   const twin = useTwin();
   const { query: slos, rows } = useSloRows();
   const running = instances.data?.filter(({ state }) => state === 'running').length;
@@ -39,7 +41,6 @@ export function HealthStrip() {
   const suffering =
     instances.data?.filter(({ chain_id, state }) => shownState(state, stateOf.get(chain_id)) === 'degraded').length ??
     0;
-  const connected = nodes.data?.filter(({ state }) => state === 'connected').length;
   const met = rows.filter(({ state }) => state === 'met').length;
   const violated = rows.some(({ state }) => state === 'violated');
   const phase = twin.data?.state?.phase ?? twin.data?.daemon;
@@ -72,9 +73,7 @@ export function HealthStrip() {
       </div>
       <div>
         <dt>Agents</dt>
-        <dd className="tabular">
-          {nodes.data ? <LastKnown>{`${connected} of ${nodes.data.length} connected`}</LastKnown> : '–'}
-        </dd>
+        <dd className="tabular">{nodes.data ? <LastKnown>{agentsText(nodes.data, out)}</LastKnown> : '–'}</dd>
       </div>
       <div>
         <dt>SLOs</dt>

@@ -1,6 +1,6 @@
-import type { Deployment, Health, NfInstance, SloAlert, SloStatus } from '@orrery/contract';
+import type { Deployment, Health, NfInstance, NodeStatus, OutOfService, SloAlert, SloStatus } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { type Known, openAlerts, systemState, troublesOf } from './system-state.js';
+import { agentsText, type Known, openAlerts, systemState, troublesOf } from './system-state.js';
 
 const health = (status: Health['status'], parts: Health['parts'] = []): Health => ({
   status,
@@ -111,6 +111,18 @@ describe('the state of the system', () => {
       ['chain/ch-2', 'degraded'],
       ['objectives/ch-4', 'degraded'],
     ]);
+  });
+
+  it('is not ok while a server is lost, also one whose agent is connected', () => {
+    const detail = 'server-1 is lost: port nic0 has no link';
+    const degraded = health('degraded', [{ name: 'servers', status: 'degraded', detail }]);
+    const found = troubles({ health: degraded });
+    expect(found).toMatchObject([{ name: 'servers', status: 'degraded', detail }]);
+    expect(systemState(degraded, found)).toBe('degraded');
+    const nodes = ['server-1', 'server-2'].map((id) => ({ id, state: 'connected' }) as NodeStatus);
+    const lost = { id: 'server-1', kind: 'server', lost: { why: 'port nic0 has no link', since_ms: 0 } };
+    expect(agentsText(nodes, [lost as OutOfService])).toBe('2 of 2 connected, server-1 is lost');
+    expect(agentsText(nodes, [{ ...lost, lost: null } as OutOfService])).toBe('2 of 2 connected');
   });
 
   it('is never better than the server says of itself', () => {

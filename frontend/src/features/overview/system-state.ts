@@ -1,4 +1,4 @@
-import type { Deployment, Health, NfInstance, SloAlert, SloStatus } from '@orrery/contract';
+import type { Deployment, Health, NfInstance, NodeStatus, OutOfService, SloAlert, SloStatus } from '@orrery/contract';
 import type { ChainTitle } from '../../shared/api/chains.js';
 import { lossOf, missText } from '../../shared/chain/slo-miss.js';
 import { endingOf, reasonText } from '../../shared/format/ending.js';
@@ -98,6 +98,13 @@ export function openAlerts(alerts: readonly SloAlert[], titleOf: ChainTitle): Op
     const path = `/slos?slo=${encodeURIComponent(key)}`;
     return { key, text: `${titleOf(chain_id)}: the budget of ${slo_id} burns too fast: ${why}.`, path };
   });
+}
+
+/** How many agents are connected, and which servers are lost all the same: an agent may be heard of a server without a link. */
+export function agentsText(nodes: readonly NodeStatus[], out: readonly OutOfService[]): string {
+  const connected = nodes.filter(({ state }) => state === 'connected').length;
+  const lost = out.flatMap(({ id, kind, lost }) => (kind === 'server' && lost ? [`${id} is lost`] : []));
+  return [`${connected} of ${nodes.length} connected`, ...lost].join(', ');
 }
 
 /** The server's own status, lowered by any problem in the network. */

@@ -20,7 +20,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   drift: ['nodes', 'nf-instances'],
   loop: ['loops'],
   maintenance: ['out-of-service', 'nodes'],
-  healing: ['out-of-service', 'chains-not-kept', 'nodes', 'deployments', 'chains'],
+  healing: ['out-of-service', 'chains-not-kept', 'nodes', 'deployments', 'chains', 'health'],
   slo: ['slos'],
   infrastructure: ['infrastructure', 'nodes', 'switches', 'twin'],
   twin: ['twin', 'health', 'nodes'],

@@ -5,6 +5,7 @@ import { Accounts } from './accounts.js';
 import { Healer } from './healer.js';
 import { HealingController } from './healing.controller.js';
 import { Keepers } from './keepers.js';
+import { LostParts } from './lost-parts.js';
 import { MaintenanceService } from './maintenance.service.js';
 import { HealingRecords } from './records.js';
 import { Redeployment } from './redeployment.js';
@@ -21,6 +22,7 @@ import { Redeployment } from './redeployment.js';
     MaintenanceService,
     Redeployment,
     Healer,
+    LostParts,
   ],
   exports: [EXCLUSIONS, NOT_KEPT_CHAINS],
 })

@@ -9,7 +9,7 @@ import {
 } from '@orrery/contract';
 import { drainedRanges } from '@orrery/planner';
 import { expect, it } from 'vitest';
-import { conflict, ProblemError, unavailable } from '../../platform/problem.js';
+import { conflict, invalid, ProblemError, unavailable } from '../../platform/problem.js';
 import type { Deployer, PlanChange } from '../../ports/deployer.js';
 import { Scaler } from './scaler.js';
 import type { Scalings } from './scalings.js';
@@ -105,6 +105,19 @@ it('tells a change when its first operation was accepted; a refused one is forgo
   expect(made.stored).toEqual(['begun', 'told']);
   // The loop asks again, and again after a restart.
   expect(await made.scaler.change(scaling!, scaling!.steps[0]!)).toBe(operation);
+});
+
+it('names the number of instances where no plan has room for it', async () => {
+  const { scaler, stored, trouble } = scalerOf([]);
+  const why = { detail: 'cores at server-1 needs 20 cores', code: 'cores' };
+  const message = 'The plan is not feasible.';
+  trouble.now = invalid([{ pointer: '', ...why }], message);
+  const refusal = { status: 422, message, errors: [{ pointer: '/instances', ...why }] };
+  await expect(scaler.begin(wish)).rejects.toMatchObject(refusal);
+  expect(stored).toEqual(['begun', 'forgotten']);
+  const late = { pointer: '/time_limit_s', detail: 'no time', code: 'out-of-time' };
+  trouble.now = invalid([late]);
+  await expect(scaler.begin(wish)).rejects.toMatchObject({ errors: [late] });
 });
 
 it('tells a change of which only the loop could ask for the first operation', async () => {

@@ -123,7 +123,7 @@ export class Scaler {
     } catch (error) {
       if (error instanceof ProblemError && error.status < 500 && !(await this.operations.get(operationOf(scaling))))
         await this.scalings.forget(scaling);
-      throw error;
+      throw ofInstances(error);
     }
   }
 
@@ -241,6 +241,13 @@ export class Scaler {
 /** Id of the operation of the step that it is at: the same after a restart. */
 export function operationOf({ id, step }: Pick<Scaling, 'id' | 'step'>): string {
   return `${id}.${step}`;
+}
+
+/** Where no plan has room: what the request named was the number. */
+function ofInstances(error: unknown): unknown {
+  if (!(error instanceof ProblemError) || error.status !== 422) return error;
+  const errors = error.errors.map((each) => (each.pointer === '' ? { ...each, pointer: '/instances' } : each));
+  return new ProblemError(422, error.message, errors, error.headers);
 }
 
 /** The step that made what there is before a step. */

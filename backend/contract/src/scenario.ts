@@ -18,7 +18,7 @@ export const Scenario = z.strictObject({
   role: Role.describe('least role that may run it'),
   source: z.string().max(120).describe('where the experiment was published; empty: unpublished'),
   duration_s: z.number().positive().describe('approximate duration of a run with the defaults'),
-  needs: z.array(z.string().max(120)).describe('prerequisites, checked before a run starts'),
+  needs: z.array(z.string().max(400)).describe('prerequisites, checked before a run starts'),
   parameters: z.record(z.string(), z.unknown()).describe('JSON Schema of an object; every property has a default'),
   watch: WatchedPage.optional().describe('page that shows best what happens during a run; absent: none does'),
 });

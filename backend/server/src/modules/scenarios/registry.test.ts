@@ -1,3 +1,4 @@
+import { Scenario } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { SCENARIOS } from './registry.js';
 
@@ -15,6 +16,11 @@ const parameters = SCENARIOS.flatMap(({ scenario }) =>
     ([key, parameter]) => [`${scenario.id}, ${key}`, key, parameter] as const,
   ),
 );
+
+it('declares scenarios that fit the schema of what is told of them', () => {
+  const misfits = SCENARIOS.flatMap(({ scenario }) => Scenario.safeParse(scenario).error?.issues ?? []);
+  expect(misfits).toEqual([]);
+});
 
 it('gives every parameter of every scenario a title in plain words, and a default', () => {
   for (const [name, , { title, default: usual }] of parameters) {

@@ -34,7 +34,7 @@ export const SLO_ROUTES = defineRoutes({
         .max(86_400)
         .multipleOf(10)
         .optional()
-        .describe('seconds; absent: the shortest for at most 360 points'),
+        .describe('seconds; absent: the shortest for at most 361 points'),
     }),
     status: 200,
     response: SloHistory,

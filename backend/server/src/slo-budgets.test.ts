@@ -282,6 +282,16 @@ it('answers for objectives and alerts that are there, and removes them with thei
   const aMultiple = { pointer: '/step', detail: expect.stringContaining('must be a multiple of 300 s ') };
   expect((await refused({ from: 0, step: 10 })).errors).toMatchObject([aMultiple]);
   expect((await refused({ step: 15 })).errors).toMatchObject([{ pointer: '/step' }]);
+  const mostPoints = expect.stringContaining('2000 points at most');
+  expect((await refused({ from: 0 })).errors).toMatchObject([{ pointer: '/from', detail: mostPoints }]);
+  expect((await refused({ from: 0, step: 300 })).errors).toMatchObject([{ pointer: '/from', detail: mostPoints }]);
+  const least = { pointer: '/step', detail: expect.stringContaining('must be at least 600 s: ') };
+  expect((await refused({ from: Date.now() - 7 * 86_400_000, step: 300 })).errors).toMatchObject([least]);
+  for (const span of [3600, 21_600, 86_400]) {
+    const { points } = await server.api.call('getSloHistory', { params, query: { span } });
+    expect(points.length).toBeLessThanOrEqual(361);
+    expect(points.length).toBeGreaterThan(40);
+  }
   expect((await refused({ from: 0, span: 60 })).errors).toMatchObject([{ pointer: '/span' }]);
   const { to_ms, step_s, points } = await server.api.call('getSloHistory', { params, query: { span: 600 } });
   expect(step_s).toBe(10);

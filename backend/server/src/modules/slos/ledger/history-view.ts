@@ -14,9 +14,10 @@ interface HistoryQuery {
 }
 
 const HOUR_MS = 3_600_000;
-/** Where no step is asked for. */
-const USUAL_POINTS = 360;
-const STEPS_S = [FINE_S, 60, COARSE_S, 1800, 3600, 6 * 3600, 86_400] as const;
+/** Where no step is asked for: an hour by 10 s, whose first step mostly begins before it. */
+const USUAL_POINTS = 361;
+const LONGEST_STEP_S = 86_400;
+const STEPS_S = [FINE_S, 60, COARSE_S, 1800, 3600, 6 * 3600, LONGEST_STEP_S] as const;
 
 /** Steps begin at whole multiples of their length, of the time of the history. Throws 400 that names the parameter. */
 export function historyOf(
@@ -34,15 +35,17 @@ export function historyOf(
   const isRecent = history.fine.slotOf(fromMs) > history.fine.slotOf(nowMs) - history.fine.capacity;
   const spanS = (toMs - fromMs) / 1000;
   const least = isRecent ? FINE_S : COARSE_S;
-  const usual = STEPS_S.find((each) => each >= least && spanS / each <= USUAL_POINTS) ?? 86_400;
+  const pointsOf = (stepS: number) => Math.ceil(toMs / 1000 / stepS) - Math.floor(fromMs / 1000 / stepS);
+  const usual = STEPS_S.find((each) => each >= least && pointsOf(each) <= USUAL_POINTS) ?? LONGEST_STEP_S;
   const step_s = query.step ?? usual;
   if (!isRecent && step_s % COARSE_S !== 0)
     throw bad('step', `must be a multiple of ${COARSE_S} s for a time before the last six hours`);
-  if (spanS / step_s > SLO_HISTORY_POINTS)
-    throw bad(
-      'step',
-      `must be at least ${Math.ceil(spanS / SLO_HISTORY_POINTS)} s: an answer has ${SLO_HISTORY_POINTS} points at most`,
-    );
+  if (pointsOf(step_s) > SLO_HISTORY_POINTS) {
+    const shortest = least * Math.ceil(spanS / (SLO_HISTORY_POINTS - 1) / least);
+    const most = `an answer has ${SLO_HISTORY_POINTS} points at most`;
+    if (shortest > LONGEST_STEP_S) throw bad('from', `is too early: ${most}, of ${LONGEST_STEP_S} s each`);
+    throw bad('step', `must be at least ${shortest} s: ${most}`);
+  }
   const ring = isRecent && step_s % COARSE_S !== 0 ? history.fine : history.coarse;
   const { goal, period_s, since_ms, chain_id, slo_id } = record;
   const allowed_s = (1 - goal) * period_s;

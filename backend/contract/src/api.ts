@@ -321,7 +321,9 @@ export const ROUTES = defineRoutes({
     summary: 'List events in order; `total` counts the whole log',
     role: 'viewer',
     query: logPageWith({
-      after: StreamId.optional().describe('only events after this one'),
+      after: StreamId.optional().describe(
+        'only events after this one; behind the end of the log it is refused with 400 where the oldest come first',
+      ),
       type: EventType.optional(),
       subject: z.string().max(120).optional(),
       severity: Severity.optional(),

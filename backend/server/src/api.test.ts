@@ -243,8 +243,13 @@ describe('addresses', () => {
     await refusal('listEvents', { query: { after: 'yesterday' } }, 400);
     await refusal('listEvents', { query: { after: '99999999999999999999-0' } }, 400);
     const last = '18446744073709551615-18446744073709551615';
-    for (const order of ['oldest-first', 'newest-first'] as const)
-      expect((await server.api.call('listEvents', { query: { after: last, order } })).items).toEqual([]);
+    for (const after of [last, '9999999999999-0'])
+      expect(pointers(await refusal('listEvents', { query: { after } }, 400))).toEqual(['/after']);
+    // A bound of what is looked through, no place to resume at.
+    const before = { after: last, order: 'newest-first' } as const;
+    expect((await server.api.call('listEvents', { query: before })).items).toEqual([]);
+    const { id } = (await server.api.call('listEvents', { query: { order: 'newest-first', limit: 1 } })).items[0]!;
+    await server.api.call('listEvents', { query: { after: id } });
   });
 
   it('echo a request id, or generate one', async () => {

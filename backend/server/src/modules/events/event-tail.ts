@@ -56,6 +56,13 @@ export class EventTail implements EventSource, OnModuleInit, OnApplicationShutdo
     return this.hasAll();
   }
 
+  /** Whether the log has not come as far as this id, such as one that was restored from before it. */
+  async endsBefore(id: string): Promise<boolean> {
+    if (compareIds(id, this.latest) <= 0) return false;
+    const [newest] = await this.store.redis.xrevrange(KEYS.events, '+', '-', 'COUNT', 1);
+    return compareIds(id, newest?.[0] ?? '0-0') > 0;
+  }
+
   /** Time of the oldest event, where earlier ones have made way; null: none has. */
   async beginsMs(): Promise<number | null> {
     const [oldest] = await this.store.redis.xrange(KEYS.events, '-', '+', 'COUNT', 1);

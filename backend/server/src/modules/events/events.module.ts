@@ -3,6 +3,7 @@ import { type Event, isAbout, isMarked, type RouteInput, StreamId } from '@orrer
 import type { FastifyReply } from 'fastify';
 import { METRICS, type Metrics } from '../../platform/metrics.js';
 import { badMarker, linkNext, makeMarker, readMarker } from '../../platform/paging.js';
+import { ProblemError } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { Input, Route } from '../../platform/route.js';
@@ -36,6 +37,10 @@ class EventsController {
     const newestFirst = query.order === 'newest-first';
     const marker = query.nextpage_opaque_marker ? readMarker(query.nextpage_opaque_marker) : undefined;
     if (marker !== undefined && !StreamId.safeParse(marker).success) throw badMarker();
+    if (query.after && !newestFirst && marker === undefined && (await this.tail.endsBefore(query.after))) {
+      const detail = 'is behind the end of the log: another log had it, or nobody has yet';
+      throw new ProblemError(400, `The parameter "after" ${detail}.`, [{ pointer: '/after', detail }]);
+    }
     let cursor = marker ?? (newestFirst ? undefined : query.after);
     const items: Event[] = [];
     const about = query.about === undefined ? null : new Set(query.about.split(','));

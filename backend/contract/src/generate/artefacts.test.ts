@@ -75,6 +75,13 @@ describe('events', () => {
       ({ payload }) => payload,
     );
     expect(new Set(payloads.map(({ $ref }) => $ref)).size).toBe(EventType.options.length);
+it('has every limit of a body that is not the usual one in docs/security.md', () => {
+  const lines = read('../../docs/security.md').split('\n');
+  const row = lines.find((line) => line.startsWith("| a request's body |"));
+  for (const [name, { body_limit_bytes }] of Object.entries(ROUTES) as [string, RouteDefinition][])
+    if (body_limit_bytes !== undefined) expect(row, name).toContain(`${Math.round(body_limit_bytes / 2 ** 20)} MB`);
+});
+
   });
 
   it.each(EventType.options)('%s declares the type of all its data', (type) => {

@@ -48,7 +48,7 @@ export interface RouteDefinition {
   readonly location?: boolean;
   /** `Idempotency-Key` is honoured; not with a `body_type`, because the key is bound to the JSON body. */
   readonly creates?: boolean;
-  /** The response has `ETag`; methods other than GET honour `If-Match`, and PUT requires it to overwrite. */
+  /** The response has `ETag`; what changes a resource honours `If-Match` (`judgesIfMatch`), and PUT requires it to overwrite. */
   readonly etag?: boolean;
 }
 

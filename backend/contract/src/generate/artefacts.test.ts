@@ -47,6 +47,24 @@ describe('OpenAPI', () => {
     }
   });
 
+  it('declares If-Match only where there is something to match: not where a collection gets a new resource', () => {
+    type Declared = { parameters?: { name: string }[]; responses: Record<string, unknown> };
+    const declared = (path: string): boolean[] => {
+      const { parameters = [], responses }: Declared = paths[`${API_PREFIX}${path}`].post;
+      return [parameters.some(({ name }) => name === 'If-Match'), '412' in responses];
+    };
+    for (const path of ['/chains', '/scaling-policies', '/lending-groups', '/reconfiguration-policies'])
+      expect(declared(path), path).toEqual([false, false]);
+    for (const path of ['/chains/{id}/versions', '/placement-advice/apply'])
+      expect(declared(path), path).toEqual([true, true]);
+  });
+
+  it('says what a repeated Idempotency-Key is answered where the outcome of the first request is unknown', () => {
+    const { parameters } = paths[`${API_PREFIX}/chains`].post;
+    const { description } = parameters.find(({ name }: { name: string }) => name === 'Idempotency-Key');
+    expect(description).toMatch(/409 .* its outcome is unknown/);
+  });
+
   it('declares every path parameter', () => {
     for (const [path, operations] of Object.entries(paths) as [string, Record<string, { parameters?: unknown[] }>][])
       for (const operation of Object.values(operations)) {
@@ -55,6 +73,13 @@ describe('OpenAPI', () => {
         expect(declared.filter((each) => each.in === 'path').map((each) => each.name)).toEqual(inPath);
       }
   });
+});
+
+it('has every limit of a body that is not the usual one in docs/security.md', () => {
+  const lines = read('../../docs/security.md').split('\n');
+  const row = lines.find((line) => line.startsWith("| a request's body |"));
+  for (const [name, { body_limit_bytes }] of Object.entries(ROUTES) as [string, RouteDefinition][])
+    if (body_limit_bytes !== undefined) expect(row, name).toContain(`${Math.round(body_limit_bytes / 2 ** 20)} MB`);
 });
 
 describe('events', () => {
@@ -75,13 +100,6 @@ describe('events', () => {
       ({ payload }) => payload,
     );
     expect(new Set(payloads.map(({ $ref }) => $ref)).size).toBe(EventType.options.length);
-it('has every limit of a body that is not the usual one in docs/security.md', () => {
-  const lines = read('../../docs/security.md').split('\n');
-  const row = lines.find((line) => line.startsWith("| a request's body |"));
-  for (const [name, { body_limit_bytes }] of Object.entries(ROUTES) as [string, RouteDefinition][])
-    if (body_limit_bytes !== undefined) expect(row, name).toContain(`${Math.round(body_limit_bytes / 2 ** 20)} MB`);
-});
-
   });
 
   it.each(EventType.options)('%s declares the type of all its data', (type) => {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { API_PREFIX, ROUTES } from '../api.js';
 import type { ProblemStatus, RouteDefinition } from '../route-definition.js';
-import { problemStatuses } from '../route-problems.js';
+import { judgesIfMatch, problemStatuses } from '../route-problems.js';
 import { SchemaWriter } from './json-schema.js';
 
 const PROBLEM_TITLES: Readonly<Record<ProblemStatus, string>> = {
@@ -23,6 +23,10 @@ const PROBLEM_TITLES: Readonly<Record<ProblemStatus, string>> = {
   502: 'The twin or an agent failed or rejected the request',
   503: 'The store is temporarily unavailable',
 };
+
+const IDEMPOTENCY_TEXT =
+  'repeating a key within a day returns the same response; 409 while the first request is in progress, and where the server ' +
+  'was ended within it: its outcome is unknown then';
 
 /** OpenAPI 3.1 of the REST interface, from the route table. */
 export function openApi(version: string): Record<string, unknown> {
@@ -69,8 +73,8 @@ function operation(name: string, route: RouteDefinition, writer: SchemaWriter): 
   const parameters = [
     ...fields(route.params, 'path', writer),
     ...fields(route.query, 'query', writer),
-    ...(route.etag && route.method !== 'GET' ? [header('If-Match', ifMatchText(route))] : []),
-    ...(route.creates ? [header('Idempotency-Key', 'repeating a key within a day returns the same response')] : []),
+    ...(judgesIfMatch(route) ? [header('If-Match', ifMatchText(route))] : []),
+    ...(route.creates ? [header('Idempotency-Key', IDEMPOTENCY_TEXT)] : []),
   ];
   return {
     operationId: name,

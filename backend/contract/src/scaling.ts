@@ -50,6 +50,11 @@ export const Scaling = z.strictObject({
   policy_id: Id.nullable().describe('null: by hand'),
   cause: z.string().max(500),
   by: z.string(),
+  base_operation: Id.nullable()
+    .default(null)
+    .describe(
+      'the operation that made what it changes: the last one of its own, or the one before it. Where somebody else deploys the chain anew meanwhile, it fails. Null: it is not known, as it began earlier',
+    ),
   before: z.array(FlowRange).max(MOST_RANGES).describe('ranges before, by ordinal; empty: there was one instance'),
   after: z.array(FlowRange).max(MOST_RANGES).describe('ranges at the end, by ordinal; empty: there is one instance'),
   state: z.enum(['running', 'completed', 'failed', 'cancelled']),

@@ -160,6 +160,15 @@ it('by hand: flows become known before a split, and an instance that goes waits 
   expect(await idsOf()).toEqual(['web.ids.0']);
   const made = (await operations()).map(({ id: each }) => each);
   expect(new Set(made).size).toBe(made.length);
+
+  // It does not outlive what it was asked for.
+  await scale(2);
+  expect(await over()).toMatchObject({ state: 'completed' });
+  flows = 3;
+  await scale(1);
+  await at('empty');
+  await server.api.call('deleteDeployment', { params: { chain_id } });
+  expect(await over()).toMatchObject({ state: 'failed', error: 'The chain is not deployed any more.' });
 }, 60_000);
 
 it('keeps flows only where they can stay, whatever is asked of ranges, numbers, steps and flows in one deployment', async () => {

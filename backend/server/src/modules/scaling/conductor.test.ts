@@ -1,4 +1,4 @@
-import type { Operation, Plan, Scaling } from '@orrery/contract';
+import type { Deployment, Operation, Plan, Scaling } from '@orrery/contract';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
 import { conflict, invalid } from '../../platform/problem.js';
@@ -7,6 +7,7 @@ import { ScalingRefusal } from './scaler.js';
 
 const nf = { chain_id: 'c-1', node_id: 'ids' };
 const IDLE_S = 10;
+const DEPLOYED = { state: 'running', operation_id: 'op-1' } as const;
 /** Switches give flows to two instances by ranges, and nobody counts them. */
 const plan = {
   graph: {
@@ -26,6 +27,7 @@ afterEach(() => void vi.useRealTimers());
 function conductorOf(stored: Scaling) {
   const state = {
     ...{ scaling: stored, isBeginning: false, needsExceptions: false, broken: [] as object[], takenBack: 0, pps: 0 },
+    ...{ deployment: DEPLOYED as Partial<Deployment> | undefined, accepted: null as Partial<Operation> | null },
     change: (): Promise<Partial<Operation>> => Promise.reject(new ScalingRefusal('no room')),
   };
   const scalings = {
@@ -42,7 +44,10 @@ function conductorOf(stored: Scaling) {
   const handovers = { exceptionsOf: async () => 'leaf-1 is away' };
   const telemetry = { newest: (key: string) => (key.endsWith('/pps') ? state.pps : null) };
   const deployer = { takeBack: async () => void state.takenBack++ };
-  const parts = [scalings, scaler, deployer, {}, {}, { plan }, telemetry, { broken: () => state.broken }, handovers];
+  const operations = { get: async () => state.accepted };
+  const view = { plan, deployment: () => state.deployment };
+  const boards = { broken: () => state.broken };
+  const parts = [scalings, scaler, deployer, operations, {}, view, telemetry, boards, handovers];
   const conductor = new ScalingConductor(...(parts as unknown as ConstructorParameters<typeof ScalingConductor>));
   const run = { step: (work: Promise<unknown>) => work } as unknown as LoopRun;
   return { state, look: () => conductor.look(state.scaling, run) };
@@ -51,7 +56,8 @@ function conductorOf(stored: Scaling) {
 const draining = (step: number, more: Partial<Scaling> = {}) =>
   ({
     ...{ id: 'sc-1', nf, from: 2, to: 1, by: 'ann', drain_s: 300, state: 'running', error: null, left_flows: null },
-    ...{ steps: ['drain', 'empty', 'resize'], step, step_ms: Date.now(), before: [], after: [], ...more },
+    ...{ steps: ['drain', 'empty', 'resize'], step, step_ms: Date.now(), before: [], after: [] },
+    ...{ base_operation: DEPLOYED.operation_id, ...more },
   }) as unknown as Scaling;
 
 it('takes an instance for empty only after an idle time through which somebody looked', async () => {
@@ -159,6 +165,51 @@ it('leaves a change alone until it is known whether there will be one', async ()
   state.isBeginning = false;
   await look();
   expect(state.scaling).toMatchObject({ state: 'failed', error: 'no room' });
+});
+
+it('fails while it waits where its chain was undeployed, or deployed anew by somebody else since its last step', async () => {
+  const anew = { state: 'running', operation_id: 'op-2' } as const;
+  const why = 'Somebody else deployed the chain anew meanwhile.';
+  const settling = draining(1, { steps: ['track', 'settle', 'resize'], from: 1, to: 2 });
+  for (const deployment of [undefined, { ...DEPLOYED, state: 'undeploying' as const }])
+    for (const scaling of [settling, draining(1), draining(3, { steps: ['drain', 'empty', 'resize', 'restore'] })]) {
+      const { state, look } = conductorOf(scaling);
+      state.deployment = deployment;
+      await look();
+      expect(state.scaling).toMatchObject({ state: 'failed', error: 'The chain is not deployed any more.' });
+    }
+  const waits = conductorOf(settling);
+  await waits.look();
+  expect(waits.state.scaling.state).toBe('running');
+  waits.state.deployment = anew;
+  await waits.look();
+  expect(waits.state.scaling).toMatchObject({ state: 'failed', step: 1, error: why });
+  // Ranges that were drained go back where nobody changed them.
+  const { state, look } = conductorOf(draining(1));
+  state.deployment = anew;
+  await look();
+  expect(state.scaling).toMatchObject({ state: 'running', steps: ['drain', 'empty', 'restore'], step: 2, error: why });
+  state.change = async () => ({ id: 'sc-1.2', state: 'COMPLETED' });
+  await look();
+  expect(state.scaling).toMatchObject({ state: 'failed', error: why });
+});
+
+it('goes on from what its own operation deployed, and leaves it to that what others deploy behind it', async () => {
+  const { state, look } = conductorOf(draining(0));
+  state.change = async () => ({ id: 'sc-1.0', state: 'PROCESSING' });
+  state.deployment = { state: 'deploying', operation_id: 'sc-1.0' };
+  state.accepted = { id: 'sc-1.0' };
+  await look();
+  expect(state.scaling).toMatchObject({ state: 'running', step: 0 });
+  state.deployment = { state: 'deploying', operation_id: 'op-2' };
+  await look();
+  expect(state.scaling).toMatchObject({ state: 'running', step: 0 });
+  state.change = async () => ({ id: 'sc-1.0', state: 'COMPLETED' });
+  await look();
+  expect(state.scaling).toMatchObject({ state: 'running', step: 1, base_operation: 'sc-1.0' });
+  state.accepted = null;
+  await look();
+  expect(state.scaling).toMatchObject({ steps: ['drain', 'empty', 'restore'], step: 2 });
 });
 
 it('makes way while it waits where an NF of the chain has lost its board', async () => {

@@ -18,7 +18,7 @@ import { FLOW_MOVER, type FlowMover } from '../../ports/flow-mover.js';
 import { isOver, OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { SPLIT_HANDOVERS, type SplitHandovers } from '../../ports/split-handovers.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { lostBoard, runningNf } from './running-nf.js';
+import { isDeployed, lostBoard, runningNf, whyNotThere } from './running-nf.js';
 import { operationOf, Scaler, ScalingRefusal } from './scaler.js';
 import { idleTimeoutOf } from './scaling-way.js';
 import { Scalings } from './scalings.js';
@@ -91,6 +91,8 @@ export class ScalingConductor {
 
   /** How it is after this look; null: as it was. */
   private async next(scaling: Scaling, signal: AbortSignal): Promise<Scaling | null> {
+    const overtaken = await this.overtaken(scaling);
+    if (overtaken !== null) return overtaken;
     const name = scaling.steps[scaling.step];
     const urgent = isWaiting(scaling) ? this.urgent(scaling) : null;
     if (urgent !== null) return failed(scaling, urgent);
@@ -107,6 +109,18 @@ export class ScalingConductor {
       default:
         return this.change(scaling, name, signal);
     }
+  }
+
+  /**
+   * How it goes on where its chain was undeployed, or deployed anew by somebody else since its last step; null: neither, or its
+   * step is an operation already, whose end decides.
+   */
+  private async overtaken(scaling: Scaling): Promise<Scaling | null> {
+    const deployment = this.view.deployment(scaling.nf.chain_id);
+    const why = whyNotThere(deployment, scaling);
+    if (why === null || (await this.operations.get(operationOf(scaling)))) return null;
+    if (isDeployed(deployment)) return failed(scaling, why);
+    return ended({ ...scaling, error: scaling.error ?? why }, 'failed');
   }
 
   private async change(scaling: Scaling, name: ScalingStep, signal: AbortSignal): Promise<Scaling | null> {
@@ -151,7 +165,7 @@ export class ScalingConductor {
 
   private async changed(scaling: Scaling, operation: Operation): Promise<Scaling | null> {
     const { state, error, id } = operation;
-    if (state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED') return further(scaling);
+    if (state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED') return further({ ...scaling, base_operation: id });
     if (isOver(operation)) return failed(scaling, error?.detail ?? `its operation ended as ${state}`);
     const watch = this.watchOf(scaling);
     if (state !== 'FAILED_TEMP') {

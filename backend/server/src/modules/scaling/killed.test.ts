@@ -108,7 +108,10 @@ async function server({ store, state, operations }: World, its: Store) {
     get comingPlan() {
       return state.coming;
     },
-    deployment: () => ({ version: 1, state: 'running' }),
+    deployment: () => {
+      const made = operations.accepted.find(({ id }) => operations.log.find(id)?.plan_id === state.coming.id);
+      return { version: 1, state: 'running', operation_id: made?.id ?? 'op-0' };
+    },
   };
   const catalogue = { find: () => ({ affinity: ['ip.src'], scaling: { max_instances: 4 } }) };
   const telemetry = { newest: (key: string) => (key.endsWith('/flows') ? 0 : null) };

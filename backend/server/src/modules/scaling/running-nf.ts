@@ -1,4 +1,5 @@
 import {
+  type Deployment,
   type FlowRange,
   type Instance,
   type NfRef,
@@ -7,6 +8,7 @@ import {
   type Plan,
   type PlannedChain,
   type PlannedSplit,
+  type Scaling,
   type SlotRef,
 } from '@orrery/contract';
 import { equalRanges } from '@orrery/planner';
@@ -58,6 +60,21 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
     asked,
     chain,
   };
+}
+
+export function isDeployed(deployment: Deployment | undefined): deployment is Deployment {
+  return deployment !== undefined && deployment.state !== 'undeploying';
+}
+
+/** Why what a change of numbers of instances builds on is not there any more; null: it is. */
+export function whyNotThere(
+  deployment: Deployment | undefined,
+  { base_operation, steps, step }: Pick<Scaling, 'base_operation' | 'steps' | 'step'>,
+): string | null {
+  if (!isDeployed(deployment)) return 'The chain is not deployed any more.';
+  // Ranges go back wherever they are as they were drained.
+  if (base_operation === null || steps[step] === 'restore') return null;
+  return deployment.operation_id === base_operation ? null : 'Somebody else deployed the chain anew meanwhile.';
 }
 
 /** What has to change the chain before its numbers of instances do, where these slots do not work; null: nothing. */

@@ -34,7 +34,7 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const accepted = new Map<string, Operation>();
   const asked: NfSplit[] = [];
   const past: { now: Partial<Scaling>[] } = { now: [] };
-  const facts = { affinity: ['ip.src'], feasible: true, moved: [] as string[], isTaken: false };
+  const facts = { affinity: ['ip.src'], feasible: true, moved: [] as string[], isTaken: false, operation_id: 'op-1' };
   const planned = () => ({ feasible: facts.feasible, diff: { moved: facts.moved }, problems }) as unknown as Plan;
   const requireFree = () => {
     if (facts.isTaken) throw conflict('fw is being scaled.');
@@ -67,7 +67,7 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
     get comingPlan() {
       return coming();
     },
-    deployment: () => ({ version: 1, state: 'running' }),
+    deployment: () => ({ version: 1, state: 'running', operation_id: facts.operation_id }),
   };
   const catalogue = { find: () => ({ affinity: facts.affinity, scaling: { max_instances: 4 } }) };
   const looked: NfSplit[] = [];
@@ -173,6 +173,16 @@ it('takes no step on what others have deployed since the step before', async () 
   }
   coming = planOf(drainedRanges(halves, 1));
   expect(await scaler.change(emptied, 'resize')).toMatchObject({ id: `${emptied.id}.2` });
+});
+
+it('takes no step on a chain that somebody else deployed anew since, however its instances are', async () => {
+  const { scaler, begun, facts } = scalerOf([]);
+  await scaler.begin(wish);
+  expect(begun[0]).toMatchObject({ base_operation: 'op-1', steps: ['resize'] });
+  const again = { ...begun[0]!, id: 'sc-again' };
+  facts.operation_id = 'op-2';
+  await expect(scaler.change(again, 'resize')).rejects.toThrow('Somebody else deployed the chain anew meanwhile.');
+  expect(await scaler.change({ ...again, base_operation: 'op-2' }, 'resize')).toMatchObject({ id: 'sc-again.0' });
 });
 
 it('moves no flows that follow the ranges of an engine: their state would come later', async () => {

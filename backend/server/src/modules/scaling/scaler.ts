@@ -21,7 +21,7 @@ import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogu
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { lostBoard, type RunningNf, runningNf } from './running-nf.js';
+import { isDeployed, lostBoard, type RunningNf, runningNf, whyNotThere } from './running-nf.js';
 import { keepsNothing, type ScaledWish, type ScalingWay, scalingWay, splitOfStep } from './scaling-way.js';
 import { Scalings } from './scalings.js';
 
@@ -101,6 +101,7 @@ export class Scaler {
     const scaling: Scaling = {
       id: newId('sc'),
       ...{ nf, from, to, flows, drain_s, policy_id, cause, by, steps, before, after },
+      base_operation: this.view.deployment(nf.chain_id)?.operation_id ?? null,
       state: 'running',
       step: 0,
       step_ms: Date.now(),
@@ -164,8 +165,7 @@ export class Scaler {
   private requestOf(scaling: Scaling, step: ScalingStep, exceptions?: StagedSplit['exceptions']): PlanChange {
     const { nf } = scaling;
     const deployment = this.view.deployment(nf.chain_id);
-    if (!deployment || deployment.state === 'undeploying')
-      throw new ScalingRefusal('The chain is not deployed any more.');
+    if (!isDeployed(deployment)) throw new ScalingRefusal('The chain is not deployed any more.');
     const split = splitOfStep(scaling, step, runningNf(this.view.comingPlan, nf), exceptions);
     return { chains: [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }] };
   }
@@ -180,6 +180,8 @@ export class Scaler {
 
   /** Why the step would overwrite what others have deployed since the step before; null: what that made still stands. */
   private foreignChange(scaling: Scaling, step: ScalingStep): string | null {
+    const why = whyNotThere(this.view.deployment(scaling.nf.chain_id), scaling);
+    if (why !== null) return why;
     const running = runningNf(this.view.comingPlan, scaling.nf);
     const { instances, ranges = [] } = numbersOf(scaling, madeBefore(scaling, step));
     const isSame =

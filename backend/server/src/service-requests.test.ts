@@ -69,6 +69,16 @@ describe('service requests', () => {
       ['ids-1', true],
       ['ids-2', true],
     ]);
+    const { chain_id } = await poolNow();
+    const body = JSON.stringify({ node_id: 'monitor-1', instances: 2 });
+    const nf = { chain_id, node_id: 'monitor-1' };
+    for (const answer of [
+      await server.api.request('scaleDeployment', { params: { chain_id }, body }),
+      await server.api.request('previewScaling', { params: { chain_id }, body }),
+      await server.api.request('createScalingPolicy', { body: JSON.stringify({ nf }) }),
+    ])
+      expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringContaining('service pool "pool"') } });
+    expect((await server.api.call('listScalings')).total).toBe(0);
     const first = await server.api.call('createServiceRequest', { body: asked(80) });
     const second = await server.api.call('createServiceRequest', { body: asked(81, { functions: ['ids'] }) });
     expect(first).toMatchObject({ state: 'requested', why: null });

@@ -48,6 +48,16 @@ it('a chain is not kept from when a plan that leaves it out comes, though one op
   expect(keepers.isNotKept('low')).toBe(false);
 });
 
+it('a chain belongs to what the loop says that it is left to, and to nothing otherwise', () => {
+  const { keepers } = keepersOf();
+  const giveUp = async () => undefined;
+  keepers.leaveTo({ ownerOf: () => null, giveUp });
+  const pools = { ownerOf: (id: string) => (id === 'low' ? 'the service pool "pool"' : null), giveUp };
+  keepers.leaveTo(pools);
+  expect([keepers.ownerOf('low'), keepers.of('low')]).toEqual(['the service pool "pool"', pools]);
+  expect([keepers.ownerOf('high'), keepers.of('high')]).toEqual([null, undefined]);
+});
+
 it('a chain that runs again, was removed, or was left out by what does not come about is not among them', () => {
   const { become } = keepersOf();
   expect(become(SHORT, planOf('again', { chains: ['high', 'low'] }))).toBe(true);

@@ -42,7 +42,11 @@ export class Keepers implements NotKeptChains {
 
   /** Undefined: healing deploys it again. */
   of(chainId: string): ChainKeeper | undefined {
-    return this.keepers.find((keeper) => keeper.keeps(chainId));
+    return this.keepers.find((keeper) => keeper.ownerOf(chainId) !== null);
+  }
+
+  ownerOf(chainId: string): string | null {
+    return this.of(chainId)?.ownerOf(chainId) ?? null;
   }
 
   /** While one operation follows another, plans come into force that nobody accounts for yet. */

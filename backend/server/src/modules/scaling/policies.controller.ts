@@ -3,11 +3,13 @@ import { API_PREFIX, type NfRef, type RouteInput, type ScalingPolicy, type Sessi
 import type { FastifyReply } from 'fastify';
 import { pageOf } from '../../platform/paging.js';
 import type { Precondition } from '../../platform/precondition.js';
-import { invalid, ProblemError } from '../../platform/problem.js';
+import { conflict, invalid, ProblemError } from '../../platform/problem.js';
 import { Caller, etagOf, IfMatch, Input, Route } from '../../platform/route.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
+import { NOT_KEPT_CHAINS, type NotKeptChains } from '../../ports/not-kept-chains.js';
 import { ScalingPolicies, type StoredScalingPolicy } from './policies.js';
+import { whyNotOfOthers } from './running-nf.js';
 import { ScalingLoop } from './scaling-loop.js';
 
 @Controller()
@@ -17,6 +19,7 @@ export class ScalingPoliciesController {
     @Inject(ScalingLoop) private readonly loop: ScalingLoop,
     @Inject(CHAINS) private readonly chains: ChainStore,
     @Inject(DEPLOYMENT_VIEW) private readonly view: DeploymentView,
+    @Inject(NOT_KEPT_CHAINS) private readonly notKept: NotKeptChains,
   ) {}
 
   @Route('listScalingPolicies')
@@ -66,8 +69,13 @@ export class ScalingPoliciesController {
     return this.policies.remove(params.id, ifMatch ?? null, caller.name);
   }
 
-  /** Throws 422: neither what runs of the chain nor its draft has the NF. */
+  /** Throws 409 where the chain belongs to another loop, and 422: neither what runs of it nor its draft has the NF. */
   private async requireNf({ chain_id, node_id }: NfRef): Promise<void> {
+    const owner = this.notKept.ownerOf(chain_id);
+    if (owner !== null)
+      throw conflict(whyNotOfOthers(owner), [
+        { pointer: '/nf/chain_id', detail: `belongs to ${owner}`, code: 'of-others' },
+      ]);
     const running = this.view.comingPlan?.chains.find((chain) => chain.chain_id === chain_id)?.definition;
     const draft = running ?? (await this.chains.get(chain_id).catch(gone))?.draft;
     if (!draft)

@@ -77,6 +77,11 @@ export function whyNotThere(
   return deployment.operation_id === base_operation ? null : 'Somebody else deployed the chain anew meanwhile.';
 }
 
+/** Why numbers of instances of what belongs to another loop do not change. `owner`: of the chain. */
+export function whyNotOfOthers(owner: string): string {
+  return `The chain belongs to ${owner}: each of its NFs has one instance.`;
+}
+
 /** What has to change the chain before its numbers of instances do, where these slots do not work; null: nothing. */
 export function lostBoard(plan: Plan | null, chainId: string, broken: readonly SlotRef[]): string | null {
   const lost = nfInstances(plan?.graph).find(

@@ -34,7 +34,10 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const accepted = new Map<string, Operation>();
   const asked: NfSplit[] = [];
   const past: { now: Partial<Scaling>[] } = { now: [] };
-  const facts = { affinity: ['ip.src'], feasible: true, moved: [] as string[], isTaken: false, operation_id: 'op-1' };
+  const facts = {
+    ...{ affinity: ['ip.src'], feasible: true, moved: [] as string[], isTaken: false },
+    ...{ operation_id: 'op-1', owner: null },
+  };
   const planned = () => ({ feasible: facts.feasible, diff: { moved: facts.moved }, problems }) as unknown as Plan;
   const requireFree = () => {
     if (facts.isTaken) throw conflict('fw is being scaled.');
@@ -80,7 +83,8 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const operations = { get: async (id: string) => accepted.get(id) ?? null };
   const telemetry = { newest: (key: string) => (key === 'nf/web.ids/untracked_pps' ? untracked_pps : null) };
   const boards = { broken: () => trouble.broken };
-  const parts = [scalings, deployer, operations, view, catalogue, telemetry, boards, plans];
+  const notKept = { ownerOf: () => facts.owner };
+  const parts = [scalings, deployer, operations, view, catalogue, telemetry, boards, plans, notKept];
   const scaler = new Scaler(...(parts as unknown as ConstructorParameters<typeof Scaler>));
   return { scaler, stored, begun, trouble, asked, past, facts, looked };
 }
@@ -402,6 +406,7 @@ it('refuses to show what it would refuse to begin, with the same words', async (
     [stepped, { flows: 'migrate' }, {}, []],
     [onBoard, {}, {}, []],
     [running, {}, { isTaken: true }, []],
+    [running, {}, { owner: 'the service pool "pool"' }, []],
     [running, {}, { moved: ['web.mon.0'] }, []],
     [running, {}, {}, [lossAt('mon')]],
   ];

@@ -18,10 +18,11 @@ import { BOARDS, type BoardView } from '../../ports/board-view.js';
 import { DEPLOYER, type Deployer, type PlanChange } from '../../ports/deployer.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
 import { DESCRIPTORS, type NfDescriptors } from '../../ports/descriptor-catalogue.js';
+import { NOT_KEPT_CHAINS, type NotKeptChains } from '../../ports/not-kept-chains.js';
 import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
-import { isDeployed, lostBoard, type RunningNf, runningNf, whyNotThere } from './running-nf.js';
+import { isDeployed, lostBoard, type RunningNf, runningNf, whyNotOfOthers, whyNotThere } from './running-nf.js';
 import { keepsNothing, type ScaledWish, type ScalingWay, scalingWay, splitOfStep } from './scaling-way.js';
 import { Scalings } from './scalings.js';
 
@@ -57,6 +58,7 @@ export class Scaler {
     @Inject(TELEMETRY) private readonly telemetry: Telemetry,
     @Inject(BOARDS) private readonly boards: BoardView,
     @Inject(PLANS) private readonly plans: PlanStore,
+    @Inject(NOT_KEPT_CHAINS) private readonly notKept: NotKeptChains,
   ) {}
 
   /** Whether flows of the NF may meet any instance, so that none has to stay. */
@@ -92,6 +94,8 @@ export class Scaler {
   private drafted(wish: ScalingWish): Pick<ScalingWay, 'splits' | 'idle_timeout_s'> & { readonly scaling: Scaling } {
     const { nf, flows, drain_s, cause, policy_id, by } = wish;
     const running = this.runningOf(nf);
+    const owner = this.notKept.ownerOf(nf.chain_id);
+    if (owner !== null) throw conflict(whyNotOfOthers(owner));
     const circumstances = { catalogue: this.catalogue, isUnsettled: this.isUnsettled(nf) };
     const { from, to, before, after, steps, splits, idle_timeout_s } = scalingWay(running, wish, circumstances);
     const full = flows === 'keep' && !this.keepsNothing(running) ? this.fullSwitch(nf, running) : null;

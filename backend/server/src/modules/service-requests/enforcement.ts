@@ -109,8 +109,9 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     });
   }
 
-  keeps(chainId: string): boolean {
-    return this.poolOf(chainId) !== undefined;
+  ownerOf(chainId: string): string | null {
+    const pool = this.poolOf(chainId);
+    return pool ? `the service pool "${pool.definition.name}"` : null;
   }
 
   giveUp(chainId: string, by: string): Promise<void> {

@@ -50,6 +50,7 @@ export const Scaling = z.strictObject({
   policy_id: Id.nullable().describe('null: by hand'),
   cause: z.string().max(500),
   by: z.string(),
+  cancelled_by: z.string().nullable().default(null).describe('who stopped it while it waited; null: nobody did'),
   base_operation: Id.nullable()
     .default(null)
     .describe(

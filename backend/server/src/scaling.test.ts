@@ -136,8 +136,9 @@ it('by hand: flows become known before a split, and an instance that goes waits 
   expect((await ranges())[1]!.hi - (await ranges())[1]!.lo).toBe(1);
   // A cancelled one gives the range back.
   const { id } = (await scalings())[0]!;
-  await server.api.call('cancelScaling', { params: { id } });
-  expect(await over()).toMatchObject({ id, state: 'cancelled' });
+  const { by, cancelled_by } = await server.api.call('cancelScaling', { params: { id } });
+  expect(cancelled_by).toBe(by);
+  expect(await over()).toMatchObject({ id, state: 'cancelled', cancelled_by });
   expect(await ranges()).toEqual(HALVES);
 
   await scale(1);

@@ -50,7 +50,8 @@ function conductorOf(stored: Scaling) {
   const parts = [scalings, scaler, deployer, operations, {}, view, telemetry, boards, handovers];
   const conductor = new ScalingConductor(...(parts as unknown as ConstructorParameters<typeof ScalingConductor>));
   const run = { step: (work: Promise<unknown>) => work } as unknown as LoopRun;
-  return { state, look: () => conductor.look(state.scaling, run) };
+  const cancel = (by: string) => conductor.cancel(state.scaling, by);
+  return { state, cancel, look: () => conductor.look(state.scaling, run) };
 }
 
 const draining = (step: number, more: Partial<Scaling> = {}) =>
@@ -74,6 +75,18 @@ it('takes an instance for empty only after an idle time through which somebody l
   vi.advanceTimersByTime(1000);
   await look();
   expect(state.scaling).toMatchObject({ step: 2, left_flows: 0 });
+});
+
+it('is stopped by who asks for that, be it at once or once its ranges are back', async () => {
+  const settling = conductorOf(draining(1, { steps: ['track', 'settle', 'resize'], from: 1, to: 2 }));
+  await settling.cancel('bob');
+  expect(settling.state.scaling).toMatchObject({ state: 'cancelled', cancelled_by: 'bob', by: 'ann' });
+  expect(await settling.cancel('eve')).toBeNull();
+  const { state, cancel, look } = conductorOf(draining(1));
+  await cancel('bob');
+  state.change = async () => ({ id: 'sc-1.2', state: 'COMPLETED' });
+  await look();
+  expect(state.scaling).toMatchObject({ state: 'cancelled', cancelled_by: 'bob', by: 'ann' });
 });
 
 it('says that ranges stay drained where they cannot go back', async () => {

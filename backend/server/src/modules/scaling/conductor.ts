@@ -78,9 +78,10 @@ export class ScalingConductor {
   }
 
   /** Stops one that waits; the ranges go back. Null: it does not wait, or no longer. */
-  async cancel(scaling: Scaling): Promise<Scaling | null> {
+  async cancel(scaling: Scaling, by: string): Promise<Scaling | null> {
     if (scaling.state !== 'running' || !isWaiting(scaling)) return null;
-    const next = scaling.steps[scaling.step] === 'settle' ? ended(scaling, 'cancelled') : goingBack(scaling, null);
+    const stopped = { ...scaling, cancelled_by: by };
+    const next = scaling.steps[scaling.step] === 'settle' ? ended(stopped, 'cancelled') : goingBack(stopped, null);
     return (await this.write(next, scaling)) ? next : null;
   }
 

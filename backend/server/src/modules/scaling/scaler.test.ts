@@ -44,12 +44,12 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   };
   const deployer = {
     operation: () => undefined,
-    change: async ({ chains }: PlanChange, { id }: { id: string }, refusal: (plan: Plan) => string | null) => {
+    change: async ({ chains }: PlanChange, { id, by }: Operation, refusal: (plan: Plan) => string | null) => {
       if (trouble.now) throw trouble.now;
       const why = refusal(planned());
       if (why !== null) throw conflict(why);
       asked.push(chains![0]!.splits![0]!);
-      const operation = { id } as Operation;
+      const operation = { id, by } as Operation;
       accepted.set(id, operation);
       return operation;
     },
@@ -176,7 +176,9 @@ it('takes no step on what others have deployed since the step before', async () 
     await expect(scaler.change(emptied, 'restore')).rejects.toThrow(refusal);
   }
   coming = planOf(drainedRanges(halves, 1));
-  expect(await scaler.change(emptied, 'resize')).toMatchObject({ id: `${emptied.id}.2` });
+  expect(await scaler.change(emptied, 'resize')).toMatchObject({ id: `${emptied.id}.2`, by: 'ann' });
+  const stopped = { ...emptied, id: 'sc-stopped', cancelled_by: 'bob' };
+  expect(await scaler.change(stopped, 'restore')).toMatchObject({ id: 'sc-stopped.2', by: 'bob' });
 });
 
 it('takes no step on a chain that somebody else deployed anew since, however its instances are', async () => {

@@ -105,6 +105,7 @@ export class Scaler {
     const scaling: Scaling = {
       id: newId('sc'),
       ...{ nf, from, to, flows, drain_s, policy_id, cause, by, steps, before, after },
+      cancelled_by: null,
       base_operation: this.view.deployment(nf.chain_id)?.operation_id ?? null,
       state: 'running',
       step: 0,
@@ -158,7 +159,7 @@ export class Scaler {
     const id = operationOf(scaling);
     const accepted = await this.operations.get(id);
     if (accepted) return this.deployer.operation(id) ?? accepted;
-    const operation = { id, kind: 'deploy', by: scaling.by } as const;
+    const operation = { id, kind: 'deploy', by: scaling.cancelled_by ?? scaling.by } as const;
     return this.deployer.change(this.requestOf(scaling, step, exceptions), operation, (plan) => {
       const why = this.reasonAgainst(plan, scaling, step);
       if (why !== null) throw new ScalingRefusal(why);

@@ -62,8 +62,8 @@ export class ScalingController {
   }
 
   @Route('cancelScaling')
-  async cancel(@Input() { params }: RouteInput<'cancelScaling'>): Promise<Scaling> {
-    const cancelled = await this.conductor.cancel(this.scalings.get(params.id));
+  async cancel(@Input() { params }: RouteInput<'cancelScaling'>, @Caller() { name }: SessionInfo): Promise<Scaling> {
+    const cancelled = await this.conductor.cancel(this.scalings.get(params.id), name);
     if (!cancelled) throw conflict('It does not wait for flows: cancel its operation, or scale again when it is over.');
     this.loop.wake();
     return cancelled;

@@ -1,4 +1,4 @@
-import type { Scaling } from '@orrery/contract';
+import type { EventDraft, Scaling } from '@orrery/contract';
 import { expect, it } from 'vitest';
 import { Collections } from '../../platform/durable-collection/collections.js';
 import { makeLog } from '../../platform/log.js';
@@ -15,6 +15,7 @@ const WAITING = {
 function scalingsWith(...stored: readonly Scaling[]) {
   const entries = new Map(stored.map((scaling) => [scaling.id, { scaling, told: true }]));
   const told: string[] = [];
+  const actors: (string | undefined)[] = [];
   const held: string[] = [];
   const batch = {
     put: (_: unknown, value: { scaling: Scaling; told: boolean }) => void entries.set(value.scaling.id, value),
@@ -29,7 +30,11 @@ function scalingsWith(...stored: readonly Scaling[]) {
     }),
     commit: async (work: (given: typeof batch) => unknown) => work(batch),
   } as unknown as Collections;
-  const events = { appendIn: (_: unknown, { type }: { type: string }) => void told.push(type) } as unknown as EventLog;
+  const appendIn = (_: unknown, { type, actor }: EventDraft) => {
+    told.push(type);
+    actors.push(actor);
+  };
+  const events = { appendIn } as unknown as EventLog;
   const requireFree = ({ claim, resources }: Parameters<LeaseBook['requireFree']>[0]) => {
     if (held.some((lease) => lease.startsWith(`${claim} ${resources[0]}`))) throw new Error('another holds it');
   };
@@ -44,7 +49,7 @@ function scalingsWith(...stored: readonly Scaling[]) {
       held.splice(0, held.length, ...kept);
     },
   } as unknown as LeaseBook;
-  return { scalings: new Scalings(collections, events, leases), told, held };
+  return { scalings: new Scalings(collections, events, leases), told, actors, held };
 }
 
 it('does not come back once it was cancelled, however late a look at it ends', async () => {
@@ -57,6 +62,17 @@ it('does not come back once it was cancelled, however late a look at it ends', a
   expect(await scalings.write(cancelled, goingBack)).toBe(true);
   expect(await scalings.write({ ...goingBack, step: 3, state: 'completed' }, goingBack)).toBe(false);
   expect([scalings.get('sc-1').state, told]).toEqual(['cancelled', ['scaling.ended']]);
+});
+
+it('is told to end by who cancelled it, and otherwise by who began it', async () => {
+  for (const [more, actor] of [
+    [{ state: 'cancelled', cancelled_by: 'bob' }, 'bob'],
+    [{ state: 'completed', cancelled_by: null }, 'ann'],
+  ] as const) {
+    const { scalings, actors } = scalingsWith(WAITING);
+    await scalings.write({ ...WAITING, step: 3, ...more }, WAITING);
+    expect(actors).toEqual([actor]);
+  }
 });
 
 it('is told once to have begun, also after it has come further', async () => {

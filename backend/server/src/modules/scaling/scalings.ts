@@ -202,8 +202,9 @@ export function instancesText(count: number): string {
   return `${count} instance${count === 1 ? '' : 's'}`;
 }
 
-function told({ id, by }: Scaling, message: string): Pick<EventDraft, 'subject' | 'message' | 'actor'> {
-  return { subject: id, message, actor: by };
+/** What a change does once it was cancelled is done by who did that. */
+function told({ id, by, cancelled_by }: Scaling, message: string): Pick<EventDraft, 'subject' | 'message' | 'actor'> {
+  return { subject: id, message, actor: cancelled_by ?? by };
 }
 
 function begun({ id, nf, from, to, policy_id }: Scaling) {

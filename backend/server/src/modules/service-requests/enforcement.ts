@@ -20,7 +20,7 @@ import { takeDown } from './pool-removal.js';
 import { heldRequest, PoolView, passes } from './pool-view.js';
 import { Pools } from './pools.js';
 import { Requests } from './requests.js';
-import { holds, type StoredPool, type StoredRequest } from './stored.js';
+import { holds, releasedBy, type StoredPool, type StoredRequest } from './stored.js';
 import { Surroundings } from './surroundings.js';
 
 const BY = 'service-requests';
@@ -95,14 +95,15 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     return this.memories.of(id).waitsFor;
   }
 
-  /** Has the pool taken down, unless requests use it or wait for it, which `releasedBy` releases; false: some do. */
-  remove(id: string, releasedBy: string | null): Promise<boolean> {
+  /** Has the pool taken down, unless requests use it or wait for it that are not to be released with it; false: some do. */
+  remove(id: string, by: string, releases: boolean): Promise<boolean> {
     return this.collections.commit((batch) => {
       const pool = this.pools.get(id);
       const claims = this.requests.claimsOf(id);
-      if (claims.length > 0 && releasedBy === null) return false;
-      this.requests.releaseIn(batch, claims, releasedBy ?? '');
-      this.pools.putIn(batch, { ...pool, removing: true });
+      if (claims.length > 0 && !releases) return false;
+      this.requests.releaseIn(batch, claims, by);
+      const released = claims.length > 0 ? { released_by: releasedBy(pool, by) } : {};
+      this.pools.putIn(batch, { ...pool, ...released, removing: true, removed_by: by });
       const anew = { failures: 0, notBeforeMs: 0, waitsFor: null };
       batch.onStored(() => void Object.assign(this.memories.of(id), anew));
       return true;
@@ -176,6 +177,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     return this.collections.commit((batch) => {
       const pool = this.pools.get(id);
       if (pool.given_up || pool.removing) return false;
+      const { released_by = [], ...rest } = pool;
       const held = this.requests.heldOf(id);
       const waiting = held.filter(({ state }) => state === 'requested');
       const running = this.view.deployedOf(pool);
@@ -183,7 +185,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
       if (running && isDeepStrictEqual(running, wanted)) {
         // They take ways that their pool has with their classes already.
         this.requests.changeIn(batch, waiting, { state: 'active', former: null }, 'service-request.active');
-        if (pool.failed !== null) this.pools.putIn(batch, { ...pool, failed: null });
+        if (pool.failed !== null || released_by.length > 0) this.pools.putIn(batch, { ...rest, failed: null });
         return false;
       }
       const memory = this.memories.of(id);
@@ -192,7 +194,9 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
       const number = pool.operations + 1;
       const operation_id = `op-${pool.chain_id}-${number}`;
       memory.begun = { id: operation_id, chain: wanted };
-      this.pools.putIn(batch, { ...pool, operation_id, operations: number });
+      const names = new Set([...waiting.map(({ by }) => by), ...released_by]);
+      const asked_by = names.size === 1 ? [...names][0]! : pool.by;
+      this.pools.putIn(batch, { ...rest, operation_id, operations: number, asked_by });
       this.requests.changeIn(batch, waiting, { state: 'deploying', operation_id });
       const what = running ? `Change the ways of ${id}` : `Deploy ${id}`;
       const why = waiting.length > 0 ? 'requests were accepted' : running ? 'requests were released' : 'it is declared';
@@ -215,8 +219,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
 
   /** Asking again after a restart changes nothing twice: the id of the operation is stored before. */
   private async submit({ step }: LoopRun, pool: StoredPool, id: string): Promise<void> {
-    const { chain_id, instances } = pool;
-    const by = this.askedBy(pool, id);
+    const { chain_id, instances, asked_by: by = pool.by } = pool;
     const { begun } = this.memories.of(pool.definition.name);
     const chain = begun?.id === id ? begun.chain : this.wanted(pool);
     try {
@@ -253,13 +256,6 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     return helps ? refusal : { is: 'final', why: refusal.why };
   }
 
-  /** Who asked for what the operation enforces, where it was one, and who declared the pool otherwise. */
-  private askedBy({ definition, by }: StoredPool, operationId: string): string {
-    const own = this.requests.claimsOf(definition.name).filter((it) => isOf(it, operationId));
-    const names = new Set(own.map((it) => it.by));
-    return names.size === 1 ? own[0]!.by : by;
-  }
-
   /** An attempt is over: its requests are active, wait for the next one, or are refused with the reason. */
   private async settle({ definition: { name } }: StoredPool, id: string, ending: Ending): Promise<void> {
     const memory = this.memories.of(name);
@@ -276,7 +272,11 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
         case 'passing':
         case 'crowded':
           this.requests.changeIn(batch, own, { state: 'requested', operation_id: null });
-          this.pools.putIn(batch, { ...pool, operation_id: null });
+          this.pools.putIn(batch, {
+            ...pool,
+            operation_id: null,
+            released_by: releasedBy(pool, pool.asked_by ?? pool.by),
+          });
           return;
         case 'final':
           this.giveUpIn(batch, own, `It could not be deployed. ${ending.why}`);

@@ -45,6 +45,7 @@ function newWorld(ends: readonly End[] = []) {
     /** Whether the instances do. */
     works: true,
     dropped: 0,
+    droppedBy: '',
   };
   const planOf = (definition: ChainDefinition | null) =>
     ({ id: 'plan', base_plan: 'plan', definition }) as unknown as Plan;
@@ -84,7 +85,11 @@ async function server(
         await writeIn(its, () => void state.versions.push(definition));
       return state.versions.length;
     },
-    drop: () => writeIn(its, () => void state.dropped++),
+    drop: (_: string, by: string) =>
+      writeIn(its, () => {
+        state.dropped++;
+        state.droppedBy = by;
+      }),
   };
   const view = {
     stateOf: ({ instances }: StoredPool) => ({
@@ -143,7 +148,7 @@ it('requests come to run and pools go, each told once, wherever the server is ki
       await requests.release('sr-2', 'ann');
       await finish();
       expect(requests.all().map(({ state }) => state)).toEqual(['active', 'released', 'active']);
-      await enforcement.remove('pool', 'ann');
+      await enforcement.remove('pool', 'ann', true);
       await finish();
     },
     goOn: async (world, its) => (await server(world, its)).finish(),
@@ -184,7 +189,7 @@ it('a removal that is refused, fails or is stuck says why it waits, and is asked
   const { pools, enforcement, finish } = await server(world, world.store.open());
   await pools.create(DEFINITION, 'ann');
   await finish();
-  await enforcement.remove('pool', null);
+  await enforcement.remove('pool', 'ann', false);
   const later = async (ms: number) => {
     vi.advanceTimersByTime(ms);
     await finish();
@@ -197,9 +202,35 @@ it('a removal that is refused, fails or is stuck says why it waits, and is asked
   expect(await later(60_000)).toEqual([true, 'It is stuck.', 3]);
   world.operations.takeBack(world.operations.accepted.at(-1)!.id, 'Cancelled by ann', 'ann');
   expect((await later(0))[0]).toBe(false);
-  await enforcement.remove('pool', null);
+  await enforcement.remove('pool', 'ann', false);
   expect(await later(0)).toEqual([undefined, null, 4]);
   expect(world.state.dropped).toBe(1);
+});
+
+it('an operation is of who asked for it: the pool, a request, its release, also when tried again, or the end of the pool', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const world = newWorld(['done', 'done', 'failed']);
+  const { collections, pools, requests, enforcement, finish } = await server(world, world.store.open());
+  await pools.create(DEFINITION, 'alice');
+  await finish();
+  await collections.commit((batch) => requests.putIn(batch, requested(1)));
+  await finish();
+  await requests.release('sr-1', 'bob');
+  await finish();
+  vi.advanceTimersByTime(1000);
+  await finish();
+  const byNow = () => world.operations.accepted.map(({ id }) => world.operations.log.find(id)?.by);
+  expect(byNow()).toEqual(['alice', 'ann', 'bob', 'bob']);
+  // Of several it is nobody's, so it is that of who declared the pool.
+  await collections.commit((batch) => [2, 3].forEach((n) => void requests.putIn(batch, requested(n))));
+  await finish();
+  await requests.release('sr-2', 'bob');
+  await collections.commit((batch) => requests.putIn(batch, requested(4)));
+  await finish();
+  expect(byNow().slice(4)).toEqual(['ann', 'alice']);
+  await enforcement.remove('pool', 'carol', true);
+  await finish();
+  expect([byNow().slice(6), world.state.droppedBy]).toEqual([['carol'], 'carol']);
 });
 
 it('other ways are looked for in the order in which requests came, also of those in one call', async () => {
@@ -225,7 +256,7 @@ it('a pool that is to go while other ways are looked for begins no other operati
     world,
     world.store.open(),
     async (): Promise<number> => {
-      await enforcement.remove('pool', 'ann');
+      await enforcement.remove('pool', 'ann', true);
       return 0;
     },
   );

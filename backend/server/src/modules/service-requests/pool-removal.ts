@@ -28,7 +28,7 @@ interface TakenFrom {
  * somebody cancels that.
  */
 export async function takeDown({ step }: LoopRun, pool: StoredPool, from: TakenFrom): Promise<RunOutcome> {
-  const { chain_id, by, definition, operations } = pool;
+  const { chain_id, definition, operations, removed_by: by = pool.by } = pool;
   const { collections, pools, chains, deployer, view, memory } = from;
   if (!view.isDeployed(pool)) {
     await step(chains.drop(chain_id, by));

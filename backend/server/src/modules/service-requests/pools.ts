@@ -8,7 +8,7 @@ import { conflict, invalid } from '../../platform/problem.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
-import { StoredPool } from './stored.js';
+import { releasedBy, StoredPool } from './stored.js';
 
 const MAX_POOLS = 8;
 
@@ -85,6 +85,12 @@ export class Pools implements OnModuleInit {
 
   putIn(batch: Batch, pool: StoredPool): void {
     batch.put(this.pools, pool);
+  }
+
+  /** Its next operation is asked for by who releases requests of it. */
+  releasedIn(batch: Batch, id: string, by: string): void {
+    const pool = this.pools.find(id);
+    if (pool) batch.put(this.pools, { ...pool, released_by: releasedBy(pool, by) });
   }
 
   removeIn(batch: Batch, id: string): void {

@@ -122,6 +122,7 @@ export class Requests implements OnModuleInit {
   releaseIn(batch: Batch, requests: readonly StoredRequest[], by: string): void {
     const released = requests.map((it) => ({ ...it, state: 'released' as const, updated_ms: Date.now() }));
     for (const request of released) batch.put(this.requests, request);
+    for (const name of new Set(requests.map(({ pool }) => pool))) this.pools.releasedIn(batch, name, by);
     this.tellIn(batch, 'service-request.released', released, by);
   }
 

@@ -58,7 +58,7 @@ class ServicePoolsController {
     @Input() { params, query }: RouteInput<'deleteServicePool'>,
     @Caller() caller: SessionInfo,
   ): Promise<void> {
-    if (!(await this.enforcement.remove(params.id, query.requests === 'release' ? caller.name : null)))
+    if (!(await this.enforcement.remove(params.id, caller.name, query.requests === 'release')))
       throw conflict('Requests use the pool, or wait for it; release them first.');
   }
 

@@ -18,9 +18,20 @@ export const StoredPool = z.strictObject({
   /** It had no room and is not deployed again; absent: it is. */
   given_up: z.literal(true).optional(),
   by: z.string(),
+  /** Who asked for what the last operation enforces; absent: who declared the pool. */
+  asked_by: z.string().optional(),
+  /** Who has released requests that no operation has taken from it yet: one, or two of several; absent: nobody. */
+  released_by: z.array(z.string()).max(2).optional(),
+  /** Who asked for its removal last; absent: nobody, or who declared it. */
+  removed_by: z.string().optional(),
   created_ms: TimestampMs,
 });
 export type StoredPool = z.infer<typeof StoredPool>;
+
+/** `released_by` with one more. */
+export function releasedBy({ released_by = [] }: StoredPool, by: string): string[] {
+  return released_by.includes(by) ? released_by : [...released_by, by].slice(0, 2);
+}
 
 /** A request as it is kept. */
 export const StoredRequest = ServiceRequest.extend({

@@ -7,6 +7,7 @@ const CHANGED_BY: Record<EventKind, readonly string[]> = {
   'nf-descriptor': ['nf-descriptors'],
   'p4-program': ['p4-programs'],
   'service-request': ['service-requests', 'service-pools'],
+  'service-pool': ['service-pools', 'service-requests'],
   operation: ['operations', 'chains', 'deployments', 'nf-instances', 'slos'],
   nf: ['nf-instances'],
   deployment: ['deployments', 'chains', 'nf-instances', 'operations', 'slos'],

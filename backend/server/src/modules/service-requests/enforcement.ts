@@ -104,6 +104,7 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
       this.requests.releaseIn(batch, claims, by);
       const released = claims.length > 0 ? { released_by: releasedBy(pool, by) } : {};
       this.pools.putIn(batch, { ...pool, ...released, removing: true, removed_by: by });
+      if (!pool.removing) this.pools.tellIn(batch, 'service-pool.removing', pool, by);
       const anew = { failures: 0, notBeforeMs: 0, waitsFor: null };
       batch.onStored(() => void Object.assign(this.memories.of(id), anew));
       return true;

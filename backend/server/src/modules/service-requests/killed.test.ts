@@ -103,7 +103,7 @@ async function server(
     isWaiting: false,
   };
   const infrastructure = { current: { infrastructure: { hosts: [{ id: 'client-1' }] } } };
-  const poolParts = [collections, chains, infrastructure];
+  const poolParts = [collections, chains, infrastructure, store.events];
   const pools = new Pools(...(poolParts as unknown as ConstructorParameters<typeof Pools>));
   const requestParts = [collections, pools, view, store.events];
   const requests = new Requests(...(requestParts as unknown as ConstructorParameters<typeof Requests>));
@@ -168,6 +168,8 @@ it('requests come to run and pools go, each told once, wherever the server is ki
       const wanted = pool ? poolChain(pool.definition, pool.instances, held.map(heldRequest)) : null;
       expect(state.coming, where).toEqual(wanted);
       if (!pool && where === 'without a kill') expect([held, state.dropped]).toEqual([[], 1]);
+      const { 'service-pool.created': created = 0, 'service-pool.removed': gone = 0 } = store.counts;
+      expect([created <= 1, created - gone], where).toEqual([true, pool ? 1 : 0]);
       const told = (type: string) =>
         store.told
           .flatMap((event) => (event.type === type ? (event.data as { requests: string[] }).requests : []))
@@ -231,6 +233,12 @@ it('an operation is of who asked for it: the pool, a request, its release, also 
   await enforcement.remove('pool', 'carol', true);
   await finish();
   expect([byNow().slice(6), world.state.droppedBy]).toEqual([['carol'], 'carol']);
+  const ofPool = world.store.told.filter(({ type }) => type.startsWith('service-pool.'));
+  expect(ofPool.map(({ type, actor }) => [type, actor])).toEqual([
+    ['service-pool.created', 'alice'],
+    ['service-pool.removing', 'carol'],
+    ['service-pool.removed', 'carol'],
+  ]);
 });
 
 it('other ways are looked for in the order in which requests came, also of those in one call', async () => {

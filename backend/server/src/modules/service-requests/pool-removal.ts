@@ -32,7 +32,7 @@ export async function takeDown({ step }: LoopRun, pool: StoredPool, from: TakenF
   const { collections, pools, chains, deployer, view, memory } = from;
   if (!view.isDeployed(pool)) {
     await step(chains.drop(chain_id, by));
-    await collections.commit((batch) => pools.removeIn(batch, definition.name));
+    await collections.commit((batch) => pools.removeIn(batch, pool, by));
     return { again: 'done' };
   }
   const leftMs = memory.notBeforeMs - performance.now();

@@ -1,5 +1,11 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { type FieldError, MAX_POOL_INSTANCES, type ServicePoolDefinition, type SlotRef } from '@orrery/contract';
+import {
+  type EventDraft,
+  type FieldError,
+  MAX_POOL_INSTANCES,
+  type ServicePoolDefinition,
+  type SlotRef,
+} from '@orrery/contract';
 import { firstInstances, poolChain } from '@orrery/planner';
 import { type Batch, COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import type { DurableCollection } from '../../platform/durable-collection/durable-collection.js';
@@ -7,10 +13,18 @@ import { newId } from '../../platform/ids.js';
 import { conflict, invalid } from '../../platform/problem.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { CHAINS, type ChainStore } from '../../ports/chain-store.js';
+import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { releasedBy, StoredPool } from './stored.js';
 
 const MAX_POOLS = 8;
+
+const TOLD = {
+  'service-pool.created': 'was created',
+  'service-pool.removing': 'is to go',
+  'service-pool.removed': 'was removed',
+} as const;
+type PoolEvent = keyof typeof TOLD;
 
 /** Pools as they are declared. */
 @Injectable()
@@ -21,6 +35,7 @@ export class Pools implements OnModuleInit {
     @Inject(COLLECTIONS) private readonly collections: Collections,
     @Inject(CHAINS) private readonly chains: ChainStore,
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
+    @Inject(EVENT_LOG) private readonly events: EventLog,
   ) {
     this.pools = collections.open<StoredPool>({
       key: KEYS.servicePools,
@@ -79,6 +94,7 @@ export class Pools implements OnModuleInit {
         created_ms: Date.now(),
       };
       batch.put(this.pools, pool);
+      this.tellIn(batch, 'service-pool.created', pool, by);
       return pool;
     });
   }
@@ -93,8 +109,19 @@ export class Pools implements OnModuleInit {
     if (pool) batch.put(this.pools, { ...pool, released_by: releasedBy(pool, by) });
   }
 
-  removeIn(batch: Batch, id: string): void {
-    batch.remove(this.pools, id);
+  removeIn(batch: Batch, pool: StoredPool, by: string): void {
+    if (batch.remove(this.pools, pool.definition.name)) this.tellIn(batch, 'service-pool.removed', pool, by);
+  }
+
+  tellIn(batch: Batch, type: PoolEvent, { definition: { name }, chain_id }: StoredPool, actor: string): void {
+    const draft: EventDraft<PoolEvent> = {
+      type,
+      subject: chain_id,
+      message: `Service pool "${name}" ${TOLD[type]}`,
+      actor,
+      data: { pool: name, chain_id },
+    };
+    batch.also((transaction) => this.events.appendIn(transaction, draft));
   }
 
   private async errorsOf(definition: ServicePoolDefinition): Promise<FieldError[]> {

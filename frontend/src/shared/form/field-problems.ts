@@ -8,7 +8,10 @@ const NOT_BLANK = '\\S';
 export function fieldProblem(field: FormField, value: unknown): string | null {
   if (field.kind === 'text' && field.pattern === NOT_BLANK && String(value ?? '').trim() === '')
     return field.required ? 'must be given' : null;
-  if (value === undefined || value === null || value === '') return field.required ? 'must be given' : null;
+  // Absent, its default would be taken without a word.
+  const isEmptied = value === '' && field.kind === 'number' && field.default !== undefined;
+  if (value === undefined || value === null || value === '')
+    return field.required || isEmptied ? 'must be given' : null;
   switch (field.kind) {
     case 'text': {
       if (field.numbers && typeof value === 'number') {

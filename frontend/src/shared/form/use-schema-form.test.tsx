@@ -14,9 +14,11 @@ const FIELDS = formFields({
     rate_bps: { type: 'integer', title: 'Rate (bit/s)', minimum: 1, default: 4e6 },
     limit: { type: 'integer', title: 'Limit', minimum: 1, default: 5 },
     rest: { title: 'Rest' },
+    most: { type: 'integer', title: 'Most', minimum: 1 },
+    hour: { anyOf: [{ type: 'integer' }, { type: 'null' }], title: 'Hour', default: null },
   },
 });
-const INITIAL = { rate_bps: 4e6, limit: 5, rest: 1 };
+const INITIAL = { rate_bps: 4e6, limit: 5, rest: 1, most: 6, hour: 7 };
 
 function Form({ send }: { readonly send: (values: Values) => void }) {
   const form = useSchemaForm({
@@ -61,6 +63,7 @@ it.each([
   ['Rate', 'abc'],
   ['Rate', ''],
   ['Limit', '-4'],
+  ['Limit', ''],
   ['Rest', '{"a"'],
 ])('a form whose field %s shows %j, which it rejects, is not sent with the value before', async (name, text) => {
   const { send, replace, submit } = show();
@@ -70,4 +73,14 @@ it.each([
   await replace(name, '7');
   await submit();
   expect(send).toHaveBeenCalledOnce();
+});
+
+it('a number that has a default must be given once it is emptied, others are optional', async () => {
+  const { send, replace, submit } = show();
+  for (const name of ['Limit', 'Most', 'Hour']) await replace(name, '');
+  await submit();
+  expect(screen.getAllByText('must be given')).toHaveLength(1);
+  await replace('Limit', '9');
+  await submit();
+  expect(send).toHaveBeenCalledWith({ rate_bps: 4e6, limit: 9, rest: 1, hour: null });
 });

@@ -12,13 +12,17 @@ export function NumberWidget(props: WidgetProps<NumberField>) {
   return isRate(props.field) ? <RateWidget {...props} /> : <PlainWidget {...props} />;
 }
 
-/** A number of the schema. Invalid input stays in the field with an error and changes nothing; one that is left empty shows its default. */
+/**
+ * A number of the schema. Invalid input stays in the field with an error and changes nothing. One with a default that is emptied
+ * must be given in a form that is sent; elsewhere it shows its default again.
+ */
 function PlainWidget(props: WidgetProps<NumberField>) {
   const { field, form, onChange, problem, hideLabel, label } = props;
   const value: Entry = typeof props.value === 'number' ? props.value : '';
   const [entry, setEntry] = useState<Entry>(value);
   useEffect(() => setEntry(value), [value]);
   const mayBeEmpty = !field.required || form.takesGaps === true;
+  const emptied = form.takesGaps && field.default !== undefined && !field.nullable ? '' : emptyOf(field);
   const takes = (next: Entry) =>
     typeof next === 'number' ? !form.strict || fieldProblem(field, next) === null : next === '' && mayBeEmpty;
   const rejected = takes(entry) ? null : (fieldProblem(field, entry) ?? 'must be a number');
@@ -37,10 +41,10 @@ function PlainWidget(props: WidgetProps<NumberField>) {
       error={rejected ?? problem}
       onChange={(next) => {
         setEntry(next);
-        if (takes(next)) onChange(next === '' ? emptyOf(field) : next);
+        if (takes(next)) onChange(next === '' ? emptied : next);
       }}
       onBlur={() => {
-        if (entry === '' && typeof field.default === 'number') onChange(field.default);
+        if (!form.takesGaps && entry === '' && typeof field.default === 'number') onChange(field.default);
       }}
     />
   );

@@ -25,6 +25,12 @@ describe('FormTrouble', () => {
     expect(screen.getByRole('alert').textContent).toBe('/path: must start with "/"');
   });
 
+  it('says what to do where somebody else has changed what the form shows', () => {
+    const problem = { type: 'about:blank', title: 'Changed since it was read', status: 412, detail: 'At revision 2.' };
+    render(<FormTrouble error={new ApiError(problem)} shown={[]} />);
+    expect(screen.getByRole('alert').textContent).toMatch(/^Somebody else has changed this .* open it again/);
+  });
+
   it('lists what the message leaves out', () => {
     render(<FormTrouble error={refusal('2 faults', '/path', '/port')} shown={['/path']} />);
     expect(screen.getAllByRole('listitem')).toHaveLength(2);

@@ -7,6 +7,11 @@ export function fieldErrorOf(error: unknown, pointer: string): string | undefine
   return error instanceof ApiError ? error.errors.find((each) => each.pointer === pointer)?.detail : undefined;
 }
 
+/** What a form can do about a change by somebody else. */
+const CHANGED =
+  'Somebody else has changed this since you opened it. Close and open it again to see the change; ' +
+  'what you entered here is not saved.';
+
 interface FormTroubleProps {
   readonly error: unknown;
   /** Pointers of the fields that show their own error. */
@@ -20,7 +25,7 @@ export function FormTrouble({ error, shown }: FormTroubleProps) {
   if (fields.length > 0 && fields.every(({ pointer }) => shown.includes(pointer))) return null;
   return (
     <div role="alert" className={classes.trouble}>
-      {String((error as Error)?.message ?? error)}
+      {error instanceof ApiError && error.status === 412 ? CHANGED : String((error as Error)?.message ?? error)}
       <FieldErrors error={error} />
     </div>
   );

@@ -1,5 +1,5 @@
 import { MantineProvider } from '@mantine/core';
-import type { Infrastructure, NfInstance } from '@orrery/contract';
+import type { Infrastructure, NfInstance, Plan } from '@orrery/contract';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { render, screen } from '@testing-library/react';
 import { MemoryRouter } from 'react-router';
@@ -113,3 +113,39 @@ it.each([
     expect(screen.getByText('server-1: link server-1-leaf is down')).toBeTruthy();
   },
 );
+
+it('shows the split of an NF once while another plan still has it, by the plan of its chain', () => {
+  const network = { ...EMPTY, servers: [serverNode('server-1')] } as unknown as Infrastructure;
+  const nf = { chain_id: 'ch-1', node_id: 'ids', nf: 'ids', server: 'server-1', core: 0, driver: 'engine' };
+  const instance = { ...nf, id: 'web.ids.0', slot: null, state: 'running', detail: null, origin: 'twin' } as NfInstance;
+  const planOf = (id: string, at: string) => {
+    const nodes = [0, 1].map((ordinal) => ({ ...nf, kind: 'nf', id: `web.ids.${ordinal}`, ordinal }));
+    const targets = nodes.map((node, i) => ({
+      ...{ instance_id: node.id, server: node.server },
+      range: { lo: i * 32_768, hi: (i + 1) * 32_768 },
+    }));
+    const split = { chain_id: 'ch-1', node_id: 'ids', at, key: ['ip.src'], targets, keep_flows: null };
+    return { id, chains: [], splits: [split], graph: { nodes, edges: [] } } as unknown as Plan;
+  };
+  const queries = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
+  queries.setQueryData(['deployments', 'listDeployments'], [{ chain_id: 'ch-1', plan_id: 'pn-2', state: 'running' }]);
+  render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={queries}>
+          <Details
+            target={{ kind: 'nf', id: 'web.ids.0' }}
+            scene={buildScene(network, [instance])}
+            troubles={NO_TROUBLES}
+            nodes={[]}
+            plans={[planOf('pn-1', 'switch'), planOf('pn-2', 'engine')]}
+            isPending={false}
+            onSelect={() => undefined}
+          />
+        </QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+  expect(screen.getAllByText(/^Flows of ids by instance/)).toHaveLength(1);
+  expect(screen.getByText(/^Engines split/)).toBeTruthy();
+});

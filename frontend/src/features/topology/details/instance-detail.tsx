@@ -48,14 +48,14 @@ interface InstanceDetailProps {
 }
 
 export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
-  const splits = plans.flatMap((plan) => splitsOf(plan, chip.id));
-  const ownSplits = plans.flatMap((plan) =>
-    (plan.splits ?? []).flatMap((split) =>
-      split.targets.some(({ instance_id }) => instance_id === chip.id) ? [{ plan, split }] : [],
-    ),
-  );
-  const running = plans.find(({ graph }) => graph.nodes.some(({ id }) => id === chip.id));
   const { instance } = chip;
+  const { data: deployments } = useDeployments();
+  const deployment = deployments?.find(({ chain_id }) => chain_id === instance.chain_id);
+  // A plan also holds the chains that it left as they are: during a change the chain's own plan tells, and only that.
+  const holding = plans.filter(({ graph }) => graph.nodes.some(({ id }) => id === chip.id));
+  const running = holding.find(({ id }) => id === deployment?.plan_id) ?? holding[0];
+  const splits = running ? splitsOf(running, chip.id) : [];
+  const own = running?.splits?.find(({ targets }) => targets.some(({ instance_id }) => instance_id === chip.id));
   const titleOf = useChainTitle();
   const emulated = instance.origin === 'twin';
   const key = (metric: SampleMetric<'instance'>) => sampleKey('instance', chip.id, metric);
@@ -133,14 +133,11 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
           series={[{ key: key('cpu'), label: 'of one core' }]}
         />
       )}
-      {ownSplits.map(({ plan, split }) => (
-        <DetailSection
-          key={plan.id}
-          title={`Flows of ${split.node_id} by instance, by the hash of ${split.key.join(', ')}`}
-        >
-          <SplitPanel split={split} plan={plan} />
+      {running && own && (
+        <DetailSection title={`Flows of ${own.node_id} by instance, by the hash of ${own.key.join(', ')}`}>
+          <SplitPanel split={own} plan={running} />
         </DetailSection>
-      ))}
+      )}
       {running && usesCore(chip) && (
         <DetailSection title={`Instances of ${instance.node_id}`}>
           <ScalingPanel nf={{ chain_id: instance.chain_id, node_id: instance.node_id }} plan={running} />
@@ -155,7 +152,7 @@ export function InstanceDetail({ chip, plans }: InstanceDetailProps) {
           />
         </DetailSection>
       ))}
-      <MoveFlows chip={chip} owned={ownSplits[0] ?? null} />
+      <MoveFlows chip={chip} owned={running && own ? { plan: running, split: own } : null} />
       <InstanceFigures id={chip.id} />
       {WRITE_LOGS.includes(instance.driver) && <InstanceLog key={chip.id} id={chip.id} />}
       {instance.driver !== 'switch' && <InstanceShell key={`shell ${chip.id}`} instance={instance} />}

@@ -20,6 +20,11 @@ export function wayText({ way }: Pick<MeasuredRequest, 'way'>): string {
   return way ? way.stages.map(({ instance }) => instance).join(' → ') : '';
 }
 
+/** What a request has of its pool; null: nothing is booked for it. */
+export function bookedBps({ state, throughput_bps }: Pick<MeasuredRequest, 'state' | 'throughput_bps'>): number | null {
+  return ['refused', 'broken', 'released'].includes(state) ? null : throughput_bps;
+}
+
 export function RequestState({ request: { state } }: { readonly request: Pick<MeasuredRequest, 'state'> }) {
   return <StatusBadge state={state} status={STATUS[state]} lasting={state === 'refused' || state === 'released'} />;
 }
@@ -66,9 +71,10 @@ export const REQUEST_COLUMNS: readonly Column<MeasuredRequest>[] = [
   {
     id: 'booked',
     title: 'Booked',
+    hint: 'Nothing for a request that is refused, broken or released',
     number: true,
-    value: ({ throughput_bps }) => throughput_bps,
-    cell: ({ throughput_bps }) => <RateText quantity="bps" value={throughput_bps} />,
+    value: bookedBps,
+    cell: (request) => <RateText quantity="bps" value={bookedBps(request)} />,
   },
   {
     id: 'asked',

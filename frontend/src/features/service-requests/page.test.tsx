@@ -184,6 +184,20 @@ describe('Service requests', () => {
     expect(pool.getByText('Can carry')).toBeTruthy();
   });
 
+  it('says of a refused request what it asked for, and that nothing is booked', async () => {
+    lists.listServiceRequests = [ACTIVE, REFUSED];
+    lists.listServicePools = [POOL];
+    const user = show();
+    const table = within(await screen.findByRole('table', { name: 'Service requests' }));
+    const [, active, refused] = table.getAllByRole('row');
+    expect(active!.textContent).toContain('2.00Mbit/s');
+    expect(refused!.textContent).not.toContain('Mbit/s');
+    await user.click(within(refused!).getByRole('button', { name: /port.dst 80/ }));
+    const detail = within(screen.getByRole('complementary', { name: NAMED }));
+    expect(detail.getByText('Asked for').parentElement!.textContent).toContain('2.00');
+    expect(detail.queryByText('Booked')).toBeNull();
+  });
+
   it('takes down a pool in use once it is confirmed that its requests are released', async () => {
     lists.listServiceRequests = [ACTIVE];
     lists.listServicePools = [{ ...POOL, requests: 1200 }];

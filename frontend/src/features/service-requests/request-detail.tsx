@@ -11,7 +11,7 @@ import { notifyError } from '../../shared/ui/notify.js';
 import { MeasuredText, RateText } from '../../shared/ui/rate-text.js';
 import { Reason } from '../../shared/ui/reason.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
-import { RequestState } from './columns.js';
+import { bookedBps, RequestState } from './columns.js';
 import classes from './service-requests.module.css';
 
 interface RequestDetailProps {
@@ -52,7 +52,10 @@ export function RequestDetail({ request, pool, onClose }: RequestDetailProps) {
           ['Functions', functions.join(', ')],
           ['Latency bound', <RateText key="bound" quantity="us" value={latency_us} inText />],
           ['Measured', <MeasuredText key="measured" quantity="us" value={measured.latency_us} inText />],
-          ['Booked', <RateText key="booked" quantity="bps" value={throughput_bps} inText />],
+          [
+            bookedBps(request) === null ? 'Asked for' : 'Booked',
+            <RateText key="booked" quantity="bps" value={throughput_bps} inText />,
+          ],
           ['Carried', <MeasuredText key="carried" quantity="bps" value={measured.bps} inText />],
           ['Id', <code key="id">{id}</code>],
         ]}

@@ -4,10 +4,10 @@ import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { dateTimeText, durationText } from '../../shared/format/time.js';
 import { Panel } from '../../shared/page/page-header.js';
 import { parameterTexts } from '../../shared/scenario/parameter-texts.js';
+import { RunBadge } from '../../shared/scenario/run-badge.js';
 import { useScenarios } from '../../shared/scenario/use-scenarios.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { Facts } from '../../shared/ui/detail-panel.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { commandOf } from './report-files.js';
 import classes from './scenario-report.module.css';
 
@@ -32,20 +32,12 @@ function Command({ text }: { readonly text: string }) {
 export function RunFacts({ report }: { readonly report: ScenarioReport }) {
   const now = useNow();
   const scenario = useScenarios().data?.find(({ id }) => id === report.scenario_id);
-  const { state, detail, source, started_ms, ended_ms, by, parameters } = report;
+  const { detail, source, started_ms, ended_ms, by, parameters } = report;
   return (
     <Panel title="Run">
       <Facts
         items={[
-          [
-            'State',
-            <StatusBadge
-              key="state"
-              state={state}
-              status={state === 'running' ? 'working' : undefined}
-              lasting={state !== 'running'}
-            />,
-          ],
+          ['State', <RunBadge key="state" run={report} />],
           ...(detail ? [['Reason', detail] as const] : []),
           ...(source ? [['Published in', source] as const] : []),
           ['Started', dateTimeText(started_ms)],

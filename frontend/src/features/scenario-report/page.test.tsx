@@ -78,6 +78,8 @@ it('shows what was published beside what came out, whether it is within the bar,
     'CoNFV Fig. 9',
     'modelled: the load',
   ]);
+  const state = screen.getByText('completed, 1 of 1 bar missed').closest('[data-status]');
+  expect(state?.getAttribute('data-status')).toBe('degraded');
   expect(vi.mocked(call)).toHaveBeenCalledWith('getScenarioRun', { params: { id: 'sr-1' } }, expect.anything());
 });
 

@@ -2,11 +2,11 @@ import type { Scenario, ScenarioRun } from '@orrery/contract';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
 import { durationText } from '../../shared/format/time.js';
+import { RunBadge } from '../../shared/scenario/run-badge.js';
 import { RunSteps } from '../../shared/scenario/run-steps.js';
 import { WATCHED_PAGES } from '../../shared/scenario/watched-pages.js';
 import { useNow } from '../../shared/stream/clock.js';
 import { RelativeTime } from '../../shared/ui/relative-time.js';
-import { StatusBadge } from '../../shared/ui/status-badge.js';
 import { cleaningText, runShare } from './scenario-text.js';
 import classes from './scenarios.module.css';
 
@@ -22,16 +22,10 @@ export function RunProgress({ run, watch }: RunProgressProps) {
   const titleOf = useChainTitle();
   const share = runShare(run);
   const page = watch && WATCHED_PAGES[watch];
-  const cleaning = cleaningText(run);
   return (
     <div className={classes.run}>
       <div className={classes.runHead} role="status">
-        <StatusBadge
-          state={run.state}
-          status={run.state === 'running' ? 'working' : undefined}
-          label={cleaning ?? undefined}
-          lasting={run.state !== 'running'}
-        />
+        <RunBadge run={run} doing={cleaningText(run)} />
         <span className="muted tabular">
           {run.ended_ms === null ? (
             durationText(now - run.started_ms)

@@ -109,6 +109,13 @@ describe('Scenarios', () => {
     ).toEqual(['Partial load', '2.5 s', '2.75 s', '1.1×', '', 'CoNFV Fig. 9', 'modelled: the load']);
   });
 
+  it('says of a run that completed how many bars it missed', async () => {
+    const missed = { ...figure, name: 'Full load', bar: { least: null, most: 2 }, pass: false };
+    show([{ ...done, figures: [figure, missed, { ...missed, name: 'No load', here: null }] }], 'viewer');
+    expect(await screen.findByText('completed, 1 of 2 bars missed, 1 not measured')).toBeTruthy();
+    expect(screen.getByRole('row', { name: /No load/ }).textContent).not.toContain('violated');
+  });
+
   it('asks for the parameters, with their defaults, and sends what was changed', async () => {
     const user = show([], 'designer');
     await user.click(await screen.findByRole('button', { name: `Run ${scenario.title}` }));

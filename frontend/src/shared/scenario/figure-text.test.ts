@@ -1,5 +1,6 @@
+import type { ScenarioFigure } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
-import { barText, figureText, originText, ratioText } from './figure-text.js';
+import { barText, figureText, judgementOf, missedText, originText, ratioText } from './figure-text.js';
 
 describe('figures of a run', () => {
   it.each([
@@ -34,5 +35,18 @@ describe('figures of a run', () => {
     expect(originText({ modelled: false, note: '', here: 1 })).toBe('measured');
     expect(originText({ modelled: true, note: 'the load', here: 1 })).toBe('modelled: the load');
     expect(originText({ modelled: false, note: 'the load', here: null })).toBe('not measured: the load');
+  });
+
+  it('that miss their bars, and those that were not measured, are told of a run that completed', () => {
+    const bar = { least: 1, most: null };
+    const of = (here: number | null, pass: boolean | null) => ({ here, pass, bar }) as ScenarioFigure;
+    const free = { ...of(1, null), bar: null };
+    const told = (...figures: ScenarioFigure[]) => missedText({ state: 'completed', figures });
+    expect(told(of(2, true), free)).toBeNull();
+    expect(told(of(2, true), of(0, false), free)).toBe('1 of 2 bars missed');
+    expect(told(of(0, false), of(null, false))).toBe('1 of 2 bars missed, 1 not measured');
+    expect(told(of(null, false))).toBe('1 of 1 bar not measured');
+    expect(missedText({ state: 'failed', figures: [of(0, false)] })).toBeNull();
+    expect([of(2, true), of(0, false), of(null, false)].map(judgementOf)).toEqual(['met', 'violated', 'not measured']);
   });
 });

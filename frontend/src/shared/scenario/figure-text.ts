@@ -1,4 +1,4 @@
-import type { ScenarioFigure } from '@orrery/contract';
+import type { ScenarioFigure, ScenarioRun } from '@orrery/contract';
 import { countText } from '../format/number.js';
 
 /** Of numbers that say what they are by their name. */
@@ -33,4 +33,21 @@ export function barText({ bar, unit }: Pick<ScenarioFigure, 'bar' | 'unit'>): st
 export function originText({ modelled, note, here }: Pick<ScenarioFigure, 'modelled' | 'note' | 'here'>): string {
   const how = here === null ? 'not measured' : modelled ? 'modelled' : 'measured';
   return `${how}${note && `: ${note}`}`;
+}
+
+/** What a figure is beside its bar. */
+export function judgementOf({ here, pass }: Pick<ScenarioFigure, 'here' | 'pass'>): string {
+  if (here === null) return 'not measured';
+  return pass ? 'met' : 'violated';
+}
+
+/** `4 of 9 bars missed` by a run that completed; null: none. */
+export function missedText({ state, figures }: Pick<ScenarioRun, 'state' | 'figures'>): string | null {
+  const judged = figures.filter(({ bar }) => bar !== null).map(judgementOf);
+  const missed = judged.filter((each) => each === 'violated').length;
+  const open = judged.filter((each) => each === 'not measured').length;
+  if (state !== 'completed' || missed + open === 0) return null;
+  const bars = judged.length === 1 ? 'bar' : 'bars';
+  if (missed === 0) return `${open} of ${judged.length} ${bars} not measured`;
+  return `${missed} of ${judged.length} ${bars} missed${open > 0 ? `, ${open} not measured` : ''}`;
 }

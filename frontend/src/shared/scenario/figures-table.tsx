@@ -2,7 +2,7 @@ import type { ScenarioFigure } from '@orrery/contract';
 import type { Column } from '../table/column.js';
 import { DataTable } from '../table/data-table.js';
 import { StatusBadge } from '../ui/status-badge.js';
-import { barText, figureText, originText, ratioText } from './figure-text.js';
+import { barText, figureText, judgementOf, originText, ratioText } from './figure-text.js';
 
 const COLUMNS: readonly Column<ScenarioFigure>[] = [
   { id: 'figure', title: 'Figure', value: ({ name }) => name },
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<ScenarioFigure>[] = [
     cell: (figure) =>
       figure.bar && (
         <>
-          {barText(figure)} <StatusBadge lasting state={figure.pass ? 'met' : 'violated'} />
+          {barText(figure)} <StatusBadge lasting state={judgementOf(figure)} />
         </>
       ),
   },

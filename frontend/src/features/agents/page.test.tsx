@@ -212,7 +212,11 @@ describe('the page of agents', () => {
     expect(within(await within(dialog).findByRole('list', { name: 'Steps' })).getAllByRole('listitem')).toHaveLength(1);
     const drain = within(dialog).getByRole<HTMLButtonElement>('button', { name: 'Drain' });
     expect(drain.disabled).toBe(true);
-    await user.type(within(dialog).getByRole('textbox', { name: 'Reason' }), 'new disk');
+    expect(within(dialog).getByTitle('The reason must be given').contains(drain)).toBe(true);
+    const reason = within(dialog).getByRole<HTMLInputElement>('textbox', { name: 'Reason' });
+    expect(reason.required).toBe(true);
+    await user.type(reason, 'new disk');
+    expect(within(dialog).queryByTitle('The reason must be given')).toBeNull();
     await user.click(drain);
     const params = { id: 'edge-1' };
     expect(call).toHaveBeenCalledWith('beginMaintenance', {

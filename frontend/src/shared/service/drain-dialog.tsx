@@ -7,6 +7,7 @@ import { call } from '../api/client.js';
 import { StoredPlan } from '../plan/move-plan.js';
 import { useFocusReturn } from '../ui/focus-return.js';
 import { notifyDone, notifyError } from '../ui/notify.js';
+import { Reason } from '../ui/reason.js';
 import { DisturbedScenarios } from './disturbed-scenarios.js';
 import { LeftOut } from './left-out.js';
 
@@ -39,12 +40,20 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
     onError: (error) => notifyError(`${node} was not drained`, error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['out-of-service'] }),
   });
+  const obstacle =
+    reason.trim() === ''
+      ? 'The reason must be given'
+      : preview.data
+        ? null
+        : preview.error
+          ? preview.error.message
+          : 'What would move is being planned';
   return (
     <Modal opened onClose={onClose} size={760} centered title={`Drain ${node}`}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (reason.trim() !== '' && preview.data) drain.mutate();
+          if (obstacle === null) drain.mutate();
         }}
       >
         <Stack gap="sm">
@@ -53,6 +62,7 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
           <TextInput
             data-autofocus
             label="Reason"
+            required
             maxLength={200}
             value={reason}
             onChange={({ currentTarget }) => setReason(currentTarget.value)}
@@ -81,9 +91,11 @@ export function DrainDialog({ node, onClose }: DrainDialogProps) {
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" disabled={!preview.data || reason.trim() === ''} loading={drain.isPending}>
-              Drain
-            </Button>
+            <Reason of={obstacle}>
+              <Button type="submit" disabled={obstacle !== null} loading={drain.isPending}>
+                Drain
+              </Button>
+            </Reason>
           </Group>
         </Stack>
       </form>

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import type { HealingPolicy, JoinToken } from '@orrery/contract';
 import { IconServerBolt } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
@@ -13,6 +12,7 @@ import { DataTable } from '../../shared/table/data-table.js';
 import { useTableAddress } from '../../shared/table/table-settings.js';
 import { LastKnown } from '../../shared/ui/last-known.js';
 import { notifyError } from '../../shared/ui/notify.js';
+import { ReadingButton } from '../../shared/ui/reading-button.js';
 import { EmptyState } from '../../shared/ui/states.js';
 import { ChainsNotKept } from './chains-not-kept.js';
 import { agentColumns } from './columns.js';
@@ -58,9 +58,9 @@ export function Component() {
         <Panel
           title="Servers and switches"
           actions={
-            <Button variant="default" loading={read.isPending} onClick={() => read.mutate()}>
+            <ReadingButton isReading={read.isPending} onClick={() => read.mutate()}>
               Healing…
-            </Button>
+            </ReadingButton>
           }
         >
           <DataTable

@@ -37,11 +37,20 @@ it('changes what was read, and leaves the rest as it is', async () => {
 
 it('is read by those who may not change it, and read again where that failed', async () => {
   show(true);
-  vi.mocked(call).mockRejectedValueOnce(new Error('the server is away'));
+  let fail: (error: Error) => void = () => undefined;
+  const pending = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  vi.mocked(call).mockReturnValueOnce(pending);
   const open = screen.getByRole('button', { name: 'Upkeep policy…' });
   fireEvent.click(open);
-  await waitFor(() => expect(call).toHaveBeenCalledTimes(1));
-  await waitFor(() => expect(open).toHaveProperty('disabled', false));
+  await waitFor(() => expect(open.getAttribute('aria-busy')).toBe('true'));
+  // A browser takes the focus away from a button that is disabled.
+  expect(open).toHaveProperty('disabled', false);
+  fireEvent.click(open);
+  fail(new Error('the server is away'));
+  await waitFor(() => expect(open.getAttribute('aria-busy')).toBeNull());
+  expect(call).toHaveBeenCalledTimes(1);
   fireEvent.click(open);
   expect(((await screen.findByLabelText(/Most changes an hour/)) as HTMLInputElement).disabled).toBe(true);
   expect(screen.getByRole('button', { name: 'Save' })).toHaveProperty('disabled', true);

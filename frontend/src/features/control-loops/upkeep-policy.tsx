@@ -11,6 +11,7 @@ import { wordedFields } from '../../shared/form/worded-fields.js';
 import { FormDialog } from '../../shared/ui/form-dialog.js';
 import { FormTrouble } from '../../shared/ui/form-trouble.js';
 import { notifyDone, notifyError } from '../../shared/ui/notify.js';
+import { ReadingButton } from '../../shared/ui/reading-button.js';
 
 /** Labels of the fields; limits and defaults come from the contract. */
 const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> = {
@@ -61,9 +62,9 @@ export function UpkeepPolicyButton({ readOnly }: { readonly readOnly: boolean })
   });
   return (
     <>
-      <Button variant="default" loading={read.isPending} onClick={() => read.mutate()}>
+      <ReadingButton isReading={read.isPending} onClick={() => read.mutate()}>
         Upkeep policy…
-      </Button>
+      </ReadingButton>
       {policy && <PolicyDialog policy={policy} readOnly={readOnly} onClose={() => setPolicy(null)} />}
     </>
   );

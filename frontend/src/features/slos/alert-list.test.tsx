@@ -27,7 +27,7 @@ const alert = (rest: Partial<SloAlert>): SloAlert => ({
   ...rest,
 });
 
-const RUNNING: ReadonlySet<string> = new Set(['web/fast']);
+const RUNNING: ReadonlyMap<string, string> = new Map([['web/fast', 'p99 latency at most']]);
 
 function show(alerts: readonly SloAlert[], children = <AlertList label="Alerts" alerts={alerts} running={RUNNING} />) {
   const queries = new QueryClient({
@@ -49,7 +49,8 @@ it('tells the cause of an alert as a sentence with a link to it, and where', () 
   expect(within(item!).getByText('Deployment of Web.').getAttribute('href')).toBe('/operations?op=op-7');
   expect(item!.textContent).toContain('burned 20 × over 1 h and 80 × over 5 min');
   expect(item!.textContent).toContain('ids: 900 µs, 40.0 µs before.');
-  expect(within(item!).getByRole('link', { name: /fast$/ }).getAttribute('href')).toBe('/slos?slo=web%2Ffast');
+  const objective = within(item!).getByRole('link', { name: /: p99 latency at most$/ });
+  expect(objective.getAttribute('href')).toBe('/slos?slo=web%2Ffast');
   expect(within(item!).getByRole('button', { name: 'Acknowledge the alert about fast' })).toHaveProperty(
     'disabled',
     true,

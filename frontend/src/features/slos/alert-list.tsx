@@ -13,8 +13,8 @@ import classes from './slos.module.css';
 interface AlertListProps {
   readonly label: string;
   readonly alerts: readonly SloAlert[];
-  /** Objectives are named, with a link to these (`<chain id>/<objective id>`); absent: they are not. */
-  readonly running?: ReadonlySet<string>;
+  /** Objectives are named; these by what they ask for, with a link (`<chain id>/<objective id>`). Absent: they are not. */
+  readonly running?: ReadonlyMap<string, string>;
 }
 
 /** Why an alert is over. */
@@ -76,12 +76,12 @@ export function AlertList({ label, alerts, running }: AlertListProps) {
 
 interface ObjectiveNameProps {
   readonly alert: SloAlert;
-  readonly running: ReadonlySet<string>;
+  readonly running: ReadonlyMap<string, string>;
 }
 
 function ObjectiveName({ alert: { chain_id, slo_id }, running }: ObjectiveNameProps) {
   const titleOf = useChainTitle(deletedChain, [chain_id]);
   const key = `${chain_id}/${slo_id}`;
-  const name = `${titleOf(chain_id)}: ${slo_id}`;
+  const name = `${titleOf(chain_id)}: ${running.get(key) ?? slo_id}`;
   return running.has(key) ? <Link to={`/slos?slo=${encodeURIComponent(key)}`}>{name}</Link> : <span>{name}</span>;
 }

@@ -13,8 +13,8 @@ const RESOLVED = 'resolved';
 const MOST_AT_FIRST = 20;
 
 interface AlertsProps {
-  /** `<chain id>/<objective id>` of those that run. */
-  readonly running: ReadonlySet<string>;
+  /** What each objective that runs asks for, by `<chain id>/<objective id>`. */
+  readonly running: ReadonlyMap<string, string>;
 }
 
 /** Alerts, also of objectives that run no more: open ones, the worst first, or those that are over; nothing if there are none. */

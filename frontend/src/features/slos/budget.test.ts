@@ -20,7 +20,11 @@ const budget: SloBudget = {
 };
 
 it('says what is left of a budget, and how much more than that was used', () => {
-  expect(leftText(budget)).toBe('99.6 %, 7 h 10 min');
+  expect(leftText(budget)).toBe('99.6 %, 7 h 10 min; 1 min 40 s used');
+  expect(leftText({ ...budget, bad_s: 10, left_s: 25_910, left_share: 25_910 / 25_920 })).toBe(
+    '99.9 %, 7 h 12 min; 10.0 s used',
+  );
+  expect(leftText({ ...budget, bad_s: 0, left_s: 25_920, left_share: 1 })).toBe('100 %, 7 h 12 min');
   expect(leftText({ ...budget, left_s: -180, left_share: -0.01 })).toBe('used up, 3 min 0 s over');
   expect(leftText({ ...budget, left_s: 0, left_share: 0 })).toBe('used up');
 });

@@ -1,5 +1,4 @@
 import type { SloAlert, SloBudget } from '@orrery/contract';
-import { quantityText } from '../../shared/format/quantity.js';
 import { durationText } from '../../shared/format/time.js';
 
 /** Over the last seconds; null: nothing was judged. */
@@ -14,10 +13,13 @@ export function burnText(rate: number | null): string {
   return `${rate < 9.95 ? rate.toFixed(1) : rate.toFixed(0)} ×`;
 }
 
-/** `98.4 %, 7 h 5 min`; a budget that is used up: `used up, 3 min 0 s over`. */
-export function leftText({ left_share, left_s }: SloBudget): string {
+/** `98.4 %, 7 h 5 min; 7 min 0 s used`: less than all is not told as all. A budget that is used up: `used up, 3 min 0 s over`. */
+export function leftText({ left_share, left_s, bad_s }: SloBudget): string {
   if (left_s <= 0) return left_s === 0 ? 'used up' : `used up, ${durationText(-1000 * left_s)} over`;
-  return `${quantityText('share', left_share)}, ${durationText(1000 * left_s)}`;
+  // 0.999 is a little less in binary.
+  const percent = left_share >= 1 ? '100' : (Math.floor(1000 * left_share + 1e-6) / 10).toFixed(1);
+  const used = bad_s > 0 ? `; ${durationText(1000 * bad_s)} used` : '';
+  return `${percent} %, ${durationText(1000 * left_s)}${used}`;
 }
 
 /** With as many digits as tell a share from a goal of 99.99 %. */

@@ -43,7 +43,7 @@ const factOf = (name: string) => screen.getByText(name).nextElementSibling!.text
 it('has every figure of a budget with its unit', () => {
   show(<ObjectiveBudget budget={budget} />);
   expect(screen.getByText('Budget of 30 d')).toBeTruthy();
-  expect(screen.getByText('98.6 %, 7 h 6 min')).toBeTruthy();
+  expect(screen.getByText('98.6 %, 7 h 6 min; 6 min 0 s used')).toBeTruthy();
   expect(factOf('Compliance')).toBe('90.9 % of the judged time, goal 99 %');
   expect(factOf('Missed')).toBe('6 min 0 s');
   expect(factOf('Unknown')).toBe('1 min 0 s');

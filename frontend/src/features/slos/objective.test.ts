@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { chain } from '../../editor-model/testing.js';
 import { carriedText, errorText, predictionText } from '../../shared/format/prediction.js';
 import { mergeSlos } from '../../shared/stream/slo-rows.js';
-import { objectiveSeries, objectiveText, targetNote, worstFirst } from './objective.js';
+import { objectiveSeries, objectiveText, summaryText, targetNote, worstFirst } from './objective.js';
 
 const slo = (rest: Partial<SloStatus>): SloStatus => ({
   chain_id: 'pl',
@@ -24,6 +24,17 @@ const slo = (rest: Partial<SloStatus>): SloStatus => ({
   origin: 'twin',
   t_ms: 100,
   ...rest,
+});
+
+describe('objectives in a sentence', () => {
+  it('tell those whose budget burns too fast, although none is violated', () => {
+    const two = [slo({}), slo({})];
+    expect(summaryText(two, 0)).toBe('None of 2 objectives is violated.');
+    expect(summaryText(two, 1)).toBe('None of 2 objectives is violated; 1 burns too fast.');
+    expect(summaryText([slo({ state: 'violated' }), slo({ state: 'stale' })], 2)).toBe(
+      '1 of 2 objectives is violated; 2 burn too fast; 1 has no current figures.',
+    );
+  });
 });
 
 describe('an objective', () => {

@@ -75,3 +75,20 @@ const ORDER: Readonly<Record<SloStatus['state'], number>> = {
 export function worstFirst(slos: readonly SloStatus[]): SloStatus[] {
   return [...slos].sort((a, b) => ORDER[a.state] - ORDER[b.state]);
 }
+
+/** How objectives are, in a sentence; so many of them have an open alert. */
+export function summaryText(slos: readonly Pick<SloStatus, 'state'>[], burning: number): string {
+  const violated = slos.filter(({ state }) => state === 'violated').length;
+  const unknown = slos.filter(({ state }) => state === 'stale' || state === 'no-data').length;
+  const more = [
+    ...(burning > 0 ? [`${burning} ${burning === 1 ? 'burns' : 'burn'} too fast`] : []),
+    ...(unknown > 0 ? [`${unknown} ${unknown === 1 ? 'has' : 'have'} no current figures`] : []),
+  ];
+  return `${[violatedText(violated, slos.length), ...more].join('; ')}.`;
+}
+
+function violatedText(violated: number, all: number): string {
+  if (all === 1) return `The only objective is ${violated === 0 ? 'not ' : ''}violated`;
+  if (violated === 0) return `None of ${all} objectives is violated`;
+  return `${violated} of ${all} objectives ${violated === 1 ? 'is' : 'are'} violated`;
+}

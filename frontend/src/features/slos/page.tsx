@@ -4,7 +4,7 @@ import { IconTargetArrow } from '@tabler/icons-react';
 import { Fragment, useCallback, useMemo } from 'react';
 import { Link } from 'react-router';
 import { chainPath, useChainTitle } from '../../shared/api/chains.js';
-import { useChains, useDeployments } from '../../shared/api/queries.js';
+import { useChains, useDeployments, useSloAlerts } from '../../shared/api/queries.js';
 import { PageBody, PageHeader, Panel } from '../../shared/page/page-header.js';
 import { useOnEmulatedBoard } from '../../shared/plan/emulated-boards.js';
 import { useDefinitions } from '../../shared/plan/running-definitions.js';
@@ -17,16 +17,10 @@ import { EmptyState } from '../../shared/ui/states.js';
 import { useUrlParam } from '../../shared/ui/url-state.js';
 import { Alerts } from './alerts.js';
 import { objectiveColumns } from './columns.js';
-import { worstFirst } from './objective.js';
+import { objectiveText, summaryText, worstFirst } from './objective.js';
 import { ObjectiveDetail } from './objective-detail.js';
 
-const keyOf = (slo: SloStatus) => `${slo.chain_id}/${slo.slo_id}`;
-
-function violatedText(violated: number, all: number): string {
-  if (all === 1) return `The only objective is ${violated === 0 ? 'not ' : ''}violated`;
-  if (violated === 0) return `None of ${all} objectives is violated`;
-  return `${violated} of ${all} objectives ${violated === 1 ? 'is' : 'are'} violated`;
-}
+const keyOf = (slo: Pick<SloStatus, 'chain_id' | 'slo_id'>) => `${slo.chain_id}/${slo.slo_id}`;
 
 export function Component() {
   const { query, rows } = useSloRows();
@@ -47,15 +41,19 @@ export function Component() {
   );
   const settings = useTableAddress();
   const shown = worstFirst(rows.filter((slo) => state === '' || slo.state === state));
-  const running = useMemo(() => new Set(rows.map(keyOf)), [rows]);
+  const running = useMemo(
+    () => new Map(rows.map((slo) => [keyOf(slo), objectiveText(slo, definitionOf(slo.chain_id))])),
+    [rows, definitionOf],
+  );
   const selected = rows.find((slo) => keyOf(slo) === selectedKey);
   const unjudged = (chains.data ?? []).filter(
     ({ id, draft, deployed_version }) =>
       deployed_version !== null &&
       draft.class_slos.some((slo) => !rows.some(({ chain_id, slo_id }) => chain_id === id && slo_id === slo.id)),
   );
-  const violated = rows.filter((slo) => slo.state === 'violated').length;
-  const unknown = rows.filter(({ state: is }) => is === 'stale' || is === 'no-data').length;
+  const { data: alerts } = useSloAlerts();
+  const open = new Set(alerts?.filter(({ state: is }) => is === 'open').map(keyOf));
+  const burning = rows.filter((slo) => open.has(keyOf(slo))).length;
 
   return (
     <WithDetail
@@ -76,10 +74,7 @@ export function Component() {
           rows.length === 0 ? (
             'The objectives of running chains: target, prediction of the plan and measurement.'
           ) : (
-            <LastKnown word=" Stale.">
-              {violatedText(violated, rows.length)}
-              {unknown > 0 ? `; ${unknown} ${unknown === 1 ? 'has' : 'have'} no current figures.` : '.'}
-            </LastKnown>
+            <LastKnown word=" Stale.">{summaryText(rows, burning)}</LastKnown>
           )
         }
       >

@@ -235,7 +235,7 @@ describe('the page of agents', () => {
     expect(row('edge-1').textContent).toContain('in service');
     await user.click(screen.getByRole('button', { name: 'server-1 back in service' }));
     expect(call).toHaveBeenCalledWith('endMaintenance', { params: { id: 'server-1' }, body: { return: false } });
-    await user.click(await screen.findByRole('button', { name: 'server-1 back in service, with what left it' }));
+    await user.click(await screen.findByRole('button', { name: 'Return… what left server-1' }));
     await user.click(await screen.findByRole('button', { name: 'Return' }));
     expect(call).toHaveBeenCalledWith('endMaintenance', { params: { id: 'server-1' }, body: { return: true } });
   });

@@ -81,7 +81,7 @@ export function ServiceActions({ id, part, may, onDrain }: ServiceActionsProps) 
         <Reason of={reason}>
           <ConfirmButton
             size="compact-xs"
-            aria-label={`${id} back in service, with what left it`}
+            aria-label={`Return… what left ${id}`}
             disabled={reason !== null}
             message={`${part.return_refused ? `Last time it was not possible: ${part.return_refused} ` : ''}${part.left.length} ${part.left.length === 1 ? 'instance' : 'instances'} that left ${id} and still run elsewhere move back, where there is room.`}
             confirmLabel="Return"

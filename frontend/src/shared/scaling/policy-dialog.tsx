@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { type NfRef, type ScalingPolicy, ScalingPolicyRequest } from '@orrery/contract';
+import { type NfRef, ScalingLimits, type ScalingPolicy, ScalingPolicyRequest } from '@orrery/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { call } from '../api/client.js';
@@ -13,21 +13,32 @@ import { FormDialog } from '../ui/form-dialog.js';
 import { FormTrouble } from '../ui/form-trouble.js';
 import { notifyDone, notifyError } from '../ui/notify.js';
 
+const LIMITS = wordedFields(ScalingLimits, {
+  utilization: {},
+  queue: {},
+  delay_us: { description: '99th percentile in an instance. Empty: does not count.' },
+  for_s: {},
+});
 /** Labels of the fields; limits and defaults come from the contract. */
-const TEXTS: Readonly<Record<string, Pick<FormField, 'title' | 'description'>>> = {
+const TEXTS: Readonly<Record<string, Partial<FormField>>> = {
   enabled: { title: 'Enabled', description: '' },
   min_instances: { title: 'Fewest instances', description: '' },
   max_instances: { title: 'Most instances', description: '' },
-  out: { title: 'Scale out', description: 'While an instance is beyond one of these.' },
+  out: { title: 'Scale out', description: 'While an instance is beyond one of these.', fields: LIMITS },
   in: {
     title: 'Scale in',
     description: 'While every instance is below all of these. A queue of exactly its limit counts as below.',
+    fields: LIMITS,
   },
   cooldown_s: { title: 'Cool-down between two changes (s)', description: '' },
   strategy: {
     title: 'Flows in progress',
-    description:
-      'avoid: engines keep them at their instances. migrate: they move. never: switches keep them, by an entry each.',
+    description: '',
+    options: [
+      { value: 'avoid', title: 'Stay at their instances, kept by engines' },
+      { value: 'migrate', title: 'Move with their state' },
+      { value: 'never', title: 'Stay at their instances, by an entry of the switch each' },
+    ],
   },
 };
 const FIELDS = wordedFields(ScalingPolicyRequest, TEXTS);

@@ -238,6 +238,9 @@ it('refuses limits that contradict each other at their field, and adds the polic
   await userEvent.click(screen.getByRole('button', { name: 'Scale by load…' }));
   const most = await screen.findByRole('textbox', { name: /Most instances/ });
   const fewest = screen.getByRole('textbox', { name: /Fewest instances/ });
+  expect(screen.getAllByText(/Empty: does not count/)).toHaveLength(2);
+  expect(screen.queryByPlaceholderText('null')).toBeNull();
+  expect(screen.getByDisplayValue('Stay at their instances, kept by engines')).toBeTruthy();
   await userEvent.clear(fewest);
   await userEvent.type(fewest, '9');
   await userEvent.click(screen.getByRole('button', { name: 'Add' }));

@@ -36,7 +36,7 @@ function PlainWidget(props: WidgetProps<NumberField>) {
       hideControls={hideLabel}
       thousandSeparator={field.max !== null && field.max <= LARGEST_PORT ? '' : ','}
       suffix={field.unit && ` ${unitText(field.unit)}`}
-      placeholder={field.default === undefined ? undefined : String(field.default)}
+      placeholder={(field.default ?? null) === null ? undefined : String(field.default)}
       value={entry}
       error={rejected ?? problem}
       onChange={(next) => {

@@ -10,7 +10,7 @@ export function TextWidget(props: WidgetProps<TextField>) {
   const common = {
     ...inputProps(props),
     value: typeof value === 'string' || typeof value === 'number' ? String(value) : '',
-    placeholder: field.placeholder || (field.default === undefined ? '' : String(field.default)),
+    placeholder: field.placeholder || String(field.default ?? ''),
   };
   const take = (typed: string) => onChange(typed === '' && !field.required ? emptyOf(field) : textValue(field, typed));
   if (form.strict && !field.multiline)

@@ -1,3 +1,4 @@
+import { ServicePoolDefinition } from '@orrery/contract';
 import { describe, expect, it } from 'vitest';
 import { formFields, lowered, titleOf } from './field-model.js';
 import { fieldProblem, formProblems } from './field-problems.js';
@@ -162,6 +163,13 @@ describe('formFields', () => {
     expect(prefixes.kind === 'list' && fieldProblem(prefixes.item, 'x')).toMatch(/10\.0\.0\.0\/8/);
     expect(fieldProblem(field('mode'), 'medium')).toMatch(/options/);
     expect(fieldProblem(field('default_action'), 'deny')).toBeNull();
+  });
+
+  it('asks for a name in words, with the length that it may have', () => {
+    const name = formFields(ServicePoolDefinition.toJSONSchema({ io: 'input' })).find(({ key }) => key === 'name')!;
+    const words = 'must begin with a letter and have only lower-case letters, digits and hyphens, at most 40';
+    expect(['-1', 'Web', 'a'.repeat(10_000)].map((typed) => fieldProblem(name, typed))).toEqual([words, words, words]);
+    expect(fieldProblem(name, 'a'.repeat(40))).toBeNull();
   });
 
   it('takes null for a value that the schema lets be null', () => {

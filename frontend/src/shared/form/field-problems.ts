@@ -4,6 +4,14 @@ import { asValues, type Values } from './field-values.js';
 /** The pattern of a non-blank text. */
 const NOT_BLANK = '\\S';
 
+/** What known patterns ask for: they say it with the length. */
+const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
+  [
+    '^[a-z][a-z0-9-]{0,39}$',
+    'must begin with a letter and have only lower-case letters, digits and hyphens, at most 40',
+  ],
+]);
+
 /** The error of a value being typed, or null. The server's validator is authoritative. */
 export function fieldProblem(field: FormField, value: unknown): string | null {
   if (field.kind === 'text' && field.pattern === NOT_BLANK && String(value ?? '').trim() === '')
@@ -19,6 +27,8 @@ export function fieldProblem(field: FormField, value: unknown): string | null {
         return value >= min && value <= max ? null : `must lie within ${min}-${max}`;
       }
       const given = String(value);
+      const words = field.pattern ? PATTERN_WORDS.get(field.pattern) : undefined;
+      if (words) return matches(field.pattern!, given) ? null : words;
       if (given.length < field.minLength) return `must have at least ${field.minLength} characters`;
       if (given.length > field.maxLength) return `must have at most ${field.maxLength} characters`;
       return field.pattern && !matches(field.pattern, given)

@@ -20,16 +20,19 @@ interface BoardLanesProps {
   /** Until when it is known what the slots do. */
   readonly known_ms: number;
   readonly titleOf: ChainTitle;
+  /** Why plans do not use the board; null: they do. */
+  readonly unused: string | null;
 }
 
 /** A board with a lane for each slot. */
-export function BoardLanes({ board, lanes, titleOf, ...shown }: BoardLanesProps) {
+export function BoardLanes({ board, lanes, titleOf, unused, ...shown }: BoardLanesProps) {
   return (
     <div className={classes.board}>
       <div className={classes.boardHead}>
         <strong>{board.title}</strong>
         {isEmulated(board) && <EmulatedMark />}
         {board.state !== 'operating' && <StatusBadge state={board.state} />}
+        {unused !== null && <StatusBadge state="unused" status="degraded" label={unused} />}
         <span className="muted">
           {board.device}, {attachmentText(board)}
         </span>
@@ -56,7 +59,7 @@ export function BoardLanes({ board, lanes, titleOf, ...shown }: BoardLanesProps)
   );
 }
 
-interface PhaseBarProps extends Omit<BoardLanesProps, 'lanes' | 'titleOf'> {
+interface PhaseBarProps extends Omit<BoardLanesProps, 'lanes' | 'titleOf' | 'unused'> {
   readonly phase: Phase;
   readonly lane: Lane;
   readonly chain: string | null;

@@ -180,3 +180,18 @@ it('a board is drained as a whole, and says that it is out of service', async ()
   await second.user.click(screen.getByRole('button', { name: 'board-1 back in service' }));
   expect(call).toHaveBeenCalledWith('endMaintenance', { params: { id: 'board-1' }, body: { return: false } });
 });
+
+it('a board whose server is in maintenance says so, and no slot of it can be programmed', async () => {
+  const maintenance = { reason: 'new fan', by: 'a', since_ms: 1, force: false };
+  const out = { id: 'server-1', kind: 'server', origin: 'twin', maintenance, lost: null, operation_id: null, left: [] };
+  vi.mocked(callFull).mockImplementation(async (name: string) => {
+    const items = name === 'listOutOfService' ? [out] : [];
+    return { data: { items, total: items.length }, next: null } as never;
+  });
+  show('operator');
+  expect(await screen.findByText('server-1 is in maintenance')).toBeTruthy();
+  expect(screen.queryByText('in service')).toBeNull();
+  const program = screen.getByRole<HTMLButtonElement>('button', { name: 'Program slot 1 of Board 1' });
+  expect(program.disabled).toBe(true);
+  expect(program.closest('[title]')?.getAttribute('title')).toBe('server-1 is in maintenance');
+});

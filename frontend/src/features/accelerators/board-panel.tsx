@@ -60,7 +60,7 @@ function Board({ board, nfs, onMove }: { readonly board: Accelerator } & Pick<Bo
           <Slowdown board={board} />
         </span>
       }
-      actions={<PartService id={board.id} />}
+      actions={<PartService id={board.id} board={board} />}
     >
       <dl className={classes.facts}>
         <Fact name="Device">{board.device}</Fact>

@@ -40,6 +40,32 @@ async function openTable() {
   return screen.getByRole('table', { name: 'Board slots' });
 }
 
+it('says of a board that it, or its server, is in maintenance', () => {
+  const maintenance = { reason: 'new fan', by: 'a', since_ms: 1, force: false };
+  const queries = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
+  queries.setQueryData(['out-of-service', 'listOutOfService'], [{ id: 'board-2', maintenance, lost: null }]);
+  const boards = [board, boardWith({ id: 'board-2', title: 'Board 2' })];
+  render(
+    <MantineProvider env="test">
+      <MemoryRouter>
+        <QueryClientProvider client={queries}>
+          <LaneView
+            boards={boards}
+            lanes={[]}
+            nfs={[]}
+            reconfigurations={[]}
+            range={{ from_s: 0, to_s: 9 }}
+            lost_ms={null}
+          />
+        </QueryClientProvider>
+      </MemoryRouter>
+    </MantineProvider>,
+  );
+  expect(screen.getAllByText(/is in maintenance$/).map(({ textContent }) => textContent)).toEqual([
+    'Board 2 is in maintenance',
+  ]);
+});
+
 describe('LaneView', () => {
   it('has a bar for each phase within the window, and the same as a table, the newest first', async () => {
     const log = [slot(1000, 'quiescing'), slot(20_000, 'loading'), slot(30_000, 'active')];

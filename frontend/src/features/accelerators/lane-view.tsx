@@ -4,10 +4,12 @@ import { samplePrefix } from '@orrery/contract/sample-keys';
 import { IconDownload, IconTable, IconTimeline } from '@tabler/icons-react';
 import { type PointerEvent, useRef, useState } from 'react';
 import { deletedChain, useChainTitle } from '../../shared/api/chains.js';
+import { useOutOfService } from '../../shared/api/queries.js';
 import { pointAt } from '../../shared/charts/crosshair.js';
 import type { TimeRange } from '../../shared/charts/time-range.js';
 import { download, toCsv } from '../../shared/files/csv.js';
 import { clockTextMs } from '../../shared/format/time.js';
+import { unusedText } from '../../shared/service/service.js';
 import { useWantSamples } from '../../shared/stream/hooks.js';
 import { BoardLanes } from './board-lanes.js';
 import { LaneLegend } from './lane-legend.js';
@@ -38,6 +40,7 @@ export function LaneView({ boards, lanes, nfs, reconfigurations, range, lost_ms,
   const known_ms = lost_ms ?? range.to_s * 1000;
   const [table, setTable] = useState(false);
   const titleOf = useChainTitle(deletedChain);
+  const { data: out } = useOutOfService();
   useWantSamples([samplePrefix('board'), samplePrefix('slot')]);
   const box = useRef<HTMLDivElement>(null);
   const rows = () => laneRows(lanes, titleOf, range);
@@ -113,6 +116,7 @@ export function LaneView({ boards, lanes, nfs, reconfigurations, range, lost_ms,
               range={range}
               known_ms={known_ms}
               titleOf={titleOf}
+              unused={unusedText(board, out)}
             />
           ))}
           {lost_ms !== null && (

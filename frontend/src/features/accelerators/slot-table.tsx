@@ -2,9 +2,11 @@ import { Button } from '@mantine/core';
 import type { Accelerator } from '@orrery/contract';
 import { type SampleMetric, sampleKey } from '@orrery/contract/sample-keys';
 import { type ChainTitle, useChainTitle } from '../../shared/api/chains.js';
+import { useOutOfService } from '../../shared/api/queries.js';
 import { useMay } from '../../shared/api/session.js';
 import { awayWord, isSeen } from '../../shared/format/board-state.js';
 import { quantityText } from '../../shared/format/quantity.js';
+import { unusedText } from '../../shared/service/service.js';
 import type { Column } from '../../shared/table/column.js';
 import { DataTable } from '../../shared/table/data-table.js';
 import { LiveRate } from '../../shared/ui/rate-text.js';
@@ -121,12 +123,13 @@ function columnsOf(board: Accelerator, titleOf: ChainTitle): readonly Column<Slo
 export function SlotTable({ board, nfs, onMove }: SlotTableProps) {
   const may = useMay('operator');
   const titleOf = useChainTitle();
+  const unused = unusedText(board, useOutOfService().data);
   const actions: Column<Slot> = {
     id: 'actions',
     title: 'Actions',
     untitled: true,
     className: classes.actions,
-    cell: (slot) => <SlotActions board={board} slot={slot} nfs={nfs} onMove={onMove} />,
+    cell: (slot) => <SlotActions board={board} slot={slot} nfs={nfs} unused={unused} onMove={onMove} />,
   };
   const columns = columnsOf(board, titleOf);
   return (
@@ -159,9 +162,15 @@ function whyNoLoad(board: Accelerator, slot: Slot): string | null {
   return [`${board.title} is ${away}`, board.detail].filter(Boolean).join(': ');
 }
 
-function SlotActions({ board, slot, nfs, onMove }: SlotTableProps & { readonly slot: Slot }) {
+interface SlotActionsProps extends SlotTableProps {
+  readonly slot: Slot;
+  /** Why plans do not use the board; null: they do. */
+  readonly unused: string | null;
+}
+
+function SlotActions({ board, slot, nfs, unused, onMove }: SlotActionsProps) {
   const noDrain = whyBusy(board, slot);
-  const noLoad = whyNoLoad(board, slot);
+  const noLoad = whyNoLoad(board, slot) ?? unused;
   const nf = nfs.find((each) => each.slot?.board === board.id && each.slot.slot === slot.slot);
   return (
     <span>

@@ -17,6 +17,22 @@ export function serviceOf(part: OutOfService | undefined): string {
   return part.maintenance ? 'maintenance' : 'back';
 }
 
+interface Board {
+  readonly id: string;
+  readonly title: string;
+  /** The one that drives it. */
+  readonly server: string;
+}
+
+/** Why plans do not use a board: itself, or its server, is lost or in maintenance; null: they use it. */
+export function unusedText({ id, title, server }: Board, parts: readonly OutOfService[] = []): string | null {
+  const told = [
+    { name: title, part: parts.find((each) => each.id === id) },
+    { name: server, part: parts.find((each) => each.id === server) },
+  ].find(({ part }) => part?.lost || part?.maintenance);
+  return told ? `${told.name} is ${told.part!.lost ? 'lost' : 'in maintenance'}` : null;
+}
+
 export function ServiceMark({ part }: { readonly part: OutOfService | undefined }) {
   const word = serviceOf(part);
   if (!part) return <span className="muted">{word}</span>;

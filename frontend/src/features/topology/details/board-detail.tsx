@@ -15,7 +15,7 @@ export function BoardDetail({ board }: { readonly board: BoardBox }) {
       <Facts
         items={[
           ['State', <StatusBadge key="state" state={board.state} />],
-          ['Service', <PartService key="service" id={board.id} />],
+          ['Service', <PartService key="service" id={board.id} board={board} />],
           ['Device', board.device],
           ['Attached', attachmentText(board)],
           [

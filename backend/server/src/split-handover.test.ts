@@ -143,7 +143,7 @@ it('stays at the engine where the switch cannot take it over, and says why', asy
   const before = await split({ ...P4, takes_splits: false }, { total: 0, untracked: 0, exceptions: [] });
   await until('it is told', async () => (await events('split.handover-waits')).length > 0, 15_000);
   const [{ message }] = (await events('split.handover-waits')) as unknown as [{ message: string }];
-  expect(message).toMatch(/refused: .*/);
+  expect(message).toMatch(/was refused: its switches cannot take over a split, .* stays at the engines$/);
   expect(steering()).toEqual(before);
   expect(await server.api.call('getSplit', { params: { chain_id, node_id: 'ids' } })).toMatchObject({ at: 'engine' });
 });

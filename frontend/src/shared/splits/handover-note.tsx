@@ -30,9 +30,7 @@ export function HandoverNote({ chain_id, node_id }: HandoverNoteProps) {
   if (!data || data.why === null) return null;
   return (
     <div className={classes.row} role="status">
-      <span>
-        The hand-over to the switches {data.given_up ? 'was given up' : 'waits'}: {data.why}.
-      </span>
+      <span>The hand-over to the switches {outcomeText(data.why, data.given_up)}</span>
       {data.given_up && mayOperate && (
         <Button variant="subtle" loading={retry.isPending} onClick={() => retry.mutate()}>
           Try again
@@ -40,4 +38,10 @@ export function HandoverNote({ chain_id, node_id }: HandoverNoteProps) {
       )}
     </div>
   );
+}
+
+function outcomeText(why: string, given_up: boolean): string {
+  const said = why.replace(/\.+$/, '');
+  if (given_up) return `was given up: ${said.replace(/^refused: /, '')}.`;
+  return said.startsWith('refused: ') ? `was ${said}.` : `waits: ${said}.`;
 }

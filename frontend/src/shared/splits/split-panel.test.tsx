@@ -171,6 +171,15 @@ describe('the ranges of a running NF', () => {
     await waitFor(() => expect(bodies.map(({ name }) => name)).toEqual(['retryHandover']));
   });
 
+  it.each([
+    ['some flows are none that a switch tells apart', 'waits: some flows are none that a switch tells apart.'],
+    ['refused: the switches cannot take it over.', 'was refused: the switches cannot take it over.'],
+  ])('say of %j that the hand-over %s', async (why, words) => {
+    const staged = { held: [{ lo: 0, hi: 65_536 }], exceptions: [], idle_timeout_s: 9 };
+    show('viewer', staged, { looks: 2, why, given_up: false });
+    await screen.findByText(`The hand-over to the switches ${words}`);
+  });
+
   it('tell how many flows the switches got with the ranges that they took over', async () => {
     const flow = { 'ip.src': '10.0.1.1' };
     show('viewer', { exceptions: [{ flow, ordinal: 0 }], idle_timeout_s: 9 });

@@ -45,6 +45,8 @@ const PAUSE = 30;
 const STORED_EVERY = 10;
 const MOST_STORED = 4096;
 const ACTOR = 'split hand-over';
+/** What begins the reason of a change that was refused. */
+const REFUSED = 'refused: ';
 
 /** How far a split of a plan is. */
 const Handover = z.strictObject({
@@ -246,8 +248,8 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
       return;
     }
     const message = isLast
-      ? `The split of ${asked.node_id} stays at the engine: ${why}`
-      : `The hand-over of the split of ${asked.node_id} waits: ${why}`;
+      ? `The split of ${asked.node_id} stays at the engine: ${why.replace(REFUSED, '')}`
+      : `The hand-over of the split of ${asked.node_id} ${why?.startsWith(REFUSED) ? 'was ' : 'waits: '}${why}`;
     const data = { ...about, exceptions: total, given_up: isLast };
     const event = { type: 'split.handover-waits', subject: about.chain_id, message, data } as const;
     await run.step(
@@ -274,13 +276,13 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
       const operation = await step(this.operations.get(before.operation_id));
       if (operation && !isOver(operation))
         return { total: before.exceptions, why: `operation ${before.operation_id} is set aside` };
-      const why = `refused: operation ${before.operation_id} did not complete`;
+      const why = `${REFUSED}operation ${before.operation_id} did not complete`;
       return { total: before.exceptions, why, failed: failed + 1, asked: null };
     }
     const { readings, total, why: many } = await this.readingsOf(split, run);
     if (many !== null) return { total, why: many };
     // A refusal holds for some time.
-    if (looks % PAUSE !== 1 && told?.startsWith('refused')) return { total, why: null };
+    if (looks % PAUSE !== 1 && told?.startsWith(REFUSED)) return { total, why: null };
     const { chain_id } = chain;
     const lease = this.leases.conflictOf({ claim: 'change', holder: name, resources: [chainResource(chain_id)] });
     if (lease) return { total, why: `the ${lease.purpose} ${lease.holder} is under way` };
@@ -307,7 +309,7 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
       return { total, why: null, asked: { operation_id: accepted.id, exceptions: wanted.staged.exceptions.length } };
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      return { total, why: `refused: ${error.message}` };
+      return { total, why: refusedBy(error) };
     }
   }
 
@@ -365,6 +367,14 @@ function progressOf({ looks, why, given_up }: Handover): HandoverProgress {
 /** Id of the next operation that hands it over: the same after a restart. */
 function operationOf({ name, failed }: Pick<Handover, 'name' | 'failed'>): string {
   return `${name}.${failed}`;
+}
+
+/** Without a full stop. What runs has all the abilities that it needs: a switch lacks that of taking over a split. */
+function refusedBy({ message, errors }: ProblemError): string {
+  const isUnable = errors.length > 0 && errors.every(({ code }) => code === 'switch-ability');
+  return isUnable
+    ? `${REFUSED}its switches cannot take over a split, as Open vSwitch cannot, so it stays at the engines`
+    : `${REFUSED}${message.replace(/\.+$/, '')}`;
 }
 
 /** How many exceptions the switch got by the operation. */

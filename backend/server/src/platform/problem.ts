@@ -72,6 +72,9 @@ export function prospectOf({ status, errors }: ProblemError): 'passing' | 'late'
 
 export const notFound = (what: string, id: string) => new ProblemError(404, `There is no ${what} "${id}".`);
 export const conflict = (detail: string, errors: readonly FieldError[] = []) => new ProblemError(409, detail, errors);
+/** It is at another revision than If-Match names. */
+export const changedSince = (what: string, revision: number | string) =>
+  new ProblemError(412, `The ${what} has changed since it was read (it is at revision ${revision}).`);
 export const unavailable = (detail: string) => new ProblemError(503, detail, [], { 'retry-after': '1' });
 
 export function invalid(errors: readonly FieldError[], detail?: string): ProblemError {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { SlotRef, SlotReservation } from '@orrery/contract';
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
-import { conflict, notFound, ProblemError } from '../../platform/problem.js';
+import { changedSince, conflict, notFound } from '../../platform/problem.js';
 import { EVENT_LOG, type EventLog } from '../../ports/event-log.js';
 import { LEASES, type Lease, type LeaseBook, slotOfResource, slotResource } from '../../ports/lease-book.js';
 
@@ -95,7 +95,7 @@ export class Reservations {
 /** Its time is its ETag, which a slot that is released and reserved again does not repeat. */
 function requireSame({ board, slot, since_ms }: SlotReservation, ifMatch: string | null): void {
   if (ifMatch !== null && ifMatch !== String(since_ms))
-    throw new ProblemError(412, `The reservation of ${board} slot ${slot} is at revision ${since_ms}.`);
+    throw changedSince(`reservation of ${board} slot ${slot}`, since_ms);
 }
 
 function reservationOf({ claim, resource, by, purpose, since_ms }: Lease): SlotReservation | null {

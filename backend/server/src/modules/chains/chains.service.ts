@@ -7,7 +7,7 @@ import type { DurableCollection } from '../../platform/durable-collection/durabl
 import { newId } from '../../platform/ids.js';
 import { Mutex } from '../../platform/mutex.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
-import { conflict, invalid, notFound, ProblemError } from '../../platform/problem.js';
+import { changedSince, conflict, invalid, notFound } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS, PROJECT } from '../../platform/redis-keys.js';
 import type { Urgency } from '../../platform/worker-thread/worker-thread.js';
@@ -365,8 +365,7 @@ export class ChainsService implements ChainStore, OnModuleInit {
 }
 
 function requireRevision(chain: StoredChain, ifMatch: string | null): void {
-  if (ifMatch !== null && ifMatch !== String(chain.revision))
-    throw new ProblemError(412, `The draft is at revision ${chain.revision}.`);
+  if (ifMatch !== null && ifMatch !== String(chain.revision)) throw changedSince('draft', chain.revision);
 }
 
 function nextVersion(before: StoredChain, note: string, by: string): NewVersion {

@@ -3,7 +3,7 @@ import { type DriverChange, type FieldError, Infrastructure, withDrivers } from 
 import { COLLECTIONS, type Collections } from '../../platform/durable-collection/collections.js';
 import { Mutex } from '../../platform/mutex.js';
 import { type Precondition, requireRead } from '../../platform/precondition.js';
-import { conflict, invalid, ProblemError } from '../../platform/problem.js';
+import { changedSince, conflict, invalid } from '../../platform/problem.js';
 import { STORE, type Store } from '../../platform/redis.js';
 import { KEYS } from '../../platform/redis-keys.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-view.js';
@@ -56,8 +56,7 @@ export class InfrastructureService implements InfrastructureStore, OnModuleInit 
       if (this.unsure) await this.reload();
       const { revision } = this.current;
       const ifMatch = revision === 0 ? (given ?? null) : requireRead(given, 'infrastructure', revision);
-      if (ifMatch !== null && ifMatch !== String(revision))
-        throw new ProblemError(412, `The infrastructure is at revision ${revision}.`);
+      if (ifMatch !== null && ifMatch !== String(revision)) throw changedSince('infrastructure', revision);
       return this.accept(infrastructure, actor);
     });
   }

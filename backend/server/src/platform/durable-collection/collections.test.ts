@@ -192,7 +192,8 @@ describe('a collection', () => {
     await put(item('a', 1));
     const tag = String(world.named.revisionOf('a'));
     await put(item('a', 2), tag);
-    await expect(put(item('a', 3), tag)).rejects.toMatchObject({ status: 412 });
+    const message = expect.stringMatching(/"a" has changed since it was read \(it is at revision \d+\)\.$/);
+    await expect(put(item('a', 3), tag)).rejects.toMatchObject({ status: 412, message });
     await expect(put(item('b', 1), '1')).rejects.toMatchObject({ status: 404 });
     const remove = world.collections.commit((batch) => batch.remove(world.named, 'a', tag));
     await expect(remove).rejects.toMatchObject({ status: 412 });

@@ -1,6 +1,6 @@
 import type { Log } from '../log.js';
 import type { Pace } from '../pace.js';
-import { conflict, notFound, ProblemError } from '../problem.js';
+import { changedSince, conflict, notFound } from '../problem.js';
 import type { Store, Transaction } from '../redis.js';
 import type { CollectionChange, CollectionDefinition } from './definition.js';
 import { decodeEntry, type Entry, encodeEntry } from './entry.js';
@@ -233,8 +233,7 @@ export class CollectionDraft<T extends object> {
   private requireMatch(known: Entry<T> | undefined, id: string, ifMatch: string | null): void {
     if (ifMatch === null) return;
     if (!known) throw notFound(this.definition.noun, id);
-    if (ifMatch !== String(known.revision))
-      throw new ProblemError(412, `The ${this.definition.noun} "${id}" is at revision ${known.revision}.`);
+    if (ifMatch !== String(known.revision)) throw changedSince(`${this.definition.noun} "${id}"`, known.revision);
   }
 }
 

@@ -35,7 +35,7 @@ function inTrouble(page: Page, link: string, cause: RegExp): Record<string, () =
       await expect(row(page, 'Chains')).toContainText('2 of 2 violated');
     },
     '/slos': async () => {
-      await expect(main.getByText('2 of 2 objectives are violated.')).toBeVisible();
+      await expect(main.getByText(/2 of 2 objectives are violated/)).toBeVisible();
       await expect(main.locator('[data-status="healthy"]')).toHaveCount(0);
     },
     '/topology': async () => {

@@ -17,7 +17,7 @@ export function BudgetBar({ budget }: { readonly budget: SloBudget | null }) {
       <span className={classes.bar} data-state={state} aria-hidden>
         <span className={classes.fill} style={{ width: `${100 * share}%` }} />
       </span>
-      <span className={classes.below}>{leftText(budget)}</span>
+      <span className={classes.note}>{leftText(budget)}</span>
     </span>
   );
 }

@@ -2,7 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WorkerThread } from './worker-thread.js';
 
-type Job = { readonly kind: 'echo' | 'fail' | 'exit' | 'throw' | 'spin'; readonly value?: string };
+interface Job {
+  readonly kind: 'echo' | 'fail' | 'exit' | 'throw' | 'spin' | 'native';
+  readonly value?: string;
+  /** Becomes 1 when `native` has ended. */
+  readonly ended?: SharedArrayBuffer;
+}
 
 const file = fileURLToPath(new URL('../../testing/job-thread.mjs', import.meta.url));
 const LIMIT_MS = 20_000;
@@ -43,6 +48,14 @@ describe.each([false, true])('jobs in a thread, each in a new one: %s', (fresh) 
     const next = thread.run({ kind: 'echo', value: 'next' }, LIMIT_MS);
     await expect(endless).rejects.toMatchObject({ kind: 'timeout' });
     expect(await next).toBe('next');
+  });
+
+  it('that take too long are told at their limit, though their thread needs long to end', async () => {
+    start(8, fresh);
+    const ended = new SharedArrayBuffer(4);
+    await expect(thread.run({ kind: 'native', ended }, 50)).rejects.toMatchObject({ kind: 'timeout' });
+    expect(Atomics.load(new Int32Array(ended), 0)).toBe(0);
+    expect(await thread.run({ kind: 'echo', value: 'next' }, LIMIT_MS)).toBe('next');
   });
 
   it('are not run if nobody waits for them any more, and make room for others', async () => {

@@ -103,8 +103,9 @@ export class WorkerThread<Job, Result> {
       if ('result' in answer) resolve(answer.result);
       else reject(new ThreadFailure('crashed', answer.failure));
     } catch (error) {
-      await this.discard();
+      // First, because a thread in machine code may take seconds to end, and on a busy machine far longer.
       reject(error instanceof ThreadFailure ? error : new ThreadFailure('crashed', String(error)));
+      await this.discard();
     }
     if (this.options.fresh) await this.discard();
   }

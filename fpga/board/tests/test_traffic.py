@@ -187,9 +187,14 @@ def test_two_hundred_freezes_under_load_cut_no_frame(board: Board) -> None:
         board.call("resume", slot=0)
         received += receiver.waiting()
     sent = sender.stop()
-    received += receiver.take(sent - len(received))
-    assert [number_of(data) for data in received] == list(range(sent))
-    assert sent > 500
+    # On a busy machine the sender sends late frames in a burst that the board's socket may have no room for.
+    received += receiver.take(sent - len(received) - port(board, "near")["drops"]["kernel"])
+    numbers = [number_of(data) for data in received]
+    assert numbers == sorted(set(numbers))
+    drops = sum(port(board, "near")["drops"].values())
+    assert drops == port(board, "near")["drops"]["kernel"]
+    assert len(numbers) == sent - drops
+    assert len(numbers) > 500
     assert board.slot()["counters"]["aborted"] == 0
     receiver.close()
 

@@ -66,6 +66,7 @@ export const Operation = z.strictObject({
     .nullable()
     .default(null)
     .describe('who cancelled it; it is ROLLING_BACK or ROLLED_BACK because of that. Null: nobody did'),
+  rolled_back_by: z.string().optional().describe('who rolled it back by hand; absent: nobody did'),
   migration: FlowMigration.optional().describe('of kind `migrate`'),
   steps: z.array(OperationStep),
   error: z.strictObject({ detail: z.string(), errors: z.array(FieldError).default([]) }).nullable(),

@@ -437,13 +437,12 @@ describe('maintenance', () => {
     expect(forced).toMatchObject({ moves: [], not_kept: [{ chain_id: low }] });
     expect((await server.finished(forced.operation_id!)).state).toBe('COMPLETED');
     await server.api.call('resumeLoop', { params: { id: 'healing' } });
-    await until('the other drain is refused', async () => eventsOf(await events(), 'healing.refused').length > 0);
+    // Who rolled back the other drain has called it off.
+    await until('the other is in service', async () => (await out()).length === 1);
     expect(await running()).toEqual([mid, high].sort());
     expect(await placeOf(mid)).toBe(second);
     expect(eventsOf(await events(), 'healing.not-kept').map(({ subject }) => subject)).toEqual([low]);
-    expect((await out()).map(({ id, in_use }) => `${id} ${in_use}`).sort()).toEqual(
-      [`${first} false`, `${second} true`].sort(),
-    );
+    expect((await out()).map(({ id, in_use }) => `${id} ${in_use}`)).toEqual([`${first} false`]);
   });
 
   it('of a part that does not exist, or that is in service, is refused', async () => {

@@ -170,7 +170,9 @@ describe('by hand', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([202, `/api/v1/operations/${operation.id}`]);
     host.hold = false;
     host.reach();
-    expect(await server.finished(operation.id)).toMatchObject({ state: 'ROLLED_BACK', cancelled_by: null });
+    expect(await server.finished(operation.id)).toMatchObject({
+      ...{ state: 'ROLLED_BACK', cancelled_by: null, rolled_back_by: operation.by },
+    });
     expect(await server.api.call('getDeployment', { params: { chain_id: id } })).toMatchObject({
       version: 1,
       state: 'running',

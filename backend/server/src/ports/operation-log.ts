@@ -14,6 +14,11 @@ export interface OperationLog {
   putIn(batch: Batch, operation: Operation): void;
 }
 
+/** Who cancelled it, or rolled it back by hand: it is not to be tried again. Null: nobody did. */
+export function endedBy({ cancelled_by, rolled_back_by }: Operation): string | null {
+  return cancelled_by ?? rolled_back_by ?? null;
+}
+
 export function isOver({ state }: Operation): boolean {
   return !['PROCESSING', 'FAILED_TEMP', 'ROLLING_BACK'].includes(state);
 }

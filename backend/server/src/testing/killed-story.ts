@@ -136,7 +136,7 @@ export class MemoryOperations {
         });
         return operation;
       },
-      takeBack: (id, why, by) => writeIn(store, () => this.takeBack(id, why, by)),
+      takeBack: (id, why) => writeIn(store, () => this.takeBack(id, why)),
       underWay: () => [...this.all.values()].filter((operation) => !isOver(operation)),
       operation: (id) => this.all.get(id),
     };
@@ -155,7 +155,7 @@ export class MemoryOperations {
   complete(): void {
     for (const { id, set_aside } of [...this.all.values()].filter((operation) => !isOver(operation))) {
       const end = set_aside ? 'done' : this.ends.get(id);
-      if (end === 'set aside') this.without(id, { set_aside: { waiting_for: [], since_ms: 0 } as never });
+      if (end === 'set aside') this.without(id, { state: 'FAILED_TEMP', set_aside: { waiting_for: [], since_ms: 0 } });
       else if (end === 'stuck') this.put(id, { state: 'FAILED_TEMP', error: { detail: 'It is stuck.' } as never });
       else if (end === 'failed' || !this.isPlanned(id)) this.without(id, { state: 'FAILED' });
       else {
@@ -165,11 +165,26 @@ export class MemoryOperations {
     }
   }
 
-  /** As somebody cancels it; one that is over stays as it is. */
-  takeBack(id: string, why: string, by: string): void {
+  /** By hand. Precondition: PROCESSING. */
+  cancel(id: string, by: string): void {
+    this.byHand(id, 'PROCESSING', { cancelled_by: by, error: { detail: `Cancelled by ${by}`, errors: [] } });
+  }
+
+  /** By hand. Precondition: FAILED_TEMP. */
+  rollBack(id: string, by: string): void {
+    this.byHand(id, 'FAILED_TEMP', { rolled_back_by: by });
+  }
+
+  private byHand(id: string, wanted: Operation['state'], change: Partial<Operation>): void {
+    const state = this.all.get(id)?.state;
+    if (state !== wanted) throw conflict(`${id} is ${state}.`);
+    this.without(id, { ...change, state: 'ROLLED_BACK', set_aside: null });
+  }
+
+  private takeBack(id: string, why: string): void {
     const operation = this.all.get(id);
     if (!operation || isOver(operation)) return;
-    this.without(id, { state: 'ROLLED_BACK', cancelled_by: by, error: { detail: why } as never });
+    this.without(id, { state: 'ROLLED_BACK', set_aside: null, error: { detail: why, errors: [] } });
   }
 
   /** Whether it can come about on what is in force; where that is not what it was planned on, it is planned again. */

@@ -33,7 +33,11 @@ export class OperationControl {
   /** Throws 404, and 409 unless the operation is FAILED_TEMP. */
   rollBack(id: string, by: string): Promise<Operation> {
     return this.change(id, 'FAILED_TEMP', 'rolled back', (operation) =>
-      this.takenBack(operation, `${operation.error?.detail ?? 'Not finished'} (rolled back by ${by})`, by),
+      this.takenBack(
+        { ...operation, rolled_back_by: by },
+        `${operation.error?.detail ?? 'Not finished'} (rolled back by ${by})`,
+        by,
+      ),
     );
   }
 

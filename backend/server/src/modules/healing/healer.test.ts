@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { isOver } from '../../ports/operation-log.js';
 import { type HealingStory, HealingWorld, healingServer, placesOf } from '../../testing/healing-bench.js';
 
 const STORY: HealingStory = {
@@ -60,9 +61,8 @@ it('a return that is cancelled stays open with the reason, ends no maintenance, 
   const { world, records, goOn } = await healing(STORY);
   const { operations } = world;
   await goOn(100, () => {
-    const last = operations.accepted.at(-1)!;
-    if (operations.accepted.length === 2 && !records.out()[0]?.return_refused)
-      operations.takeBack(last.id, 'Cancelled by ann', 'ann');
+    const last = operations.accepted.at(-1);
+    if (operations.accepted.length === 2 && !isOver(operations.log.find(last!.id)!)) operations.cancel(last!.id, 'ann');
   });
   expect(operations.accepted).toHaveLength(3);
   expect([placesOf(world.inForce), records.out()]).toEqual([{ high: 'server-1' }, []]);
@@ -70,8 +70,9 @@ it('a return that is cancelled stays open with the reason, ends no maintenance, 
 
   const second = await healing(STORY);
   await second.goOn(100, () => {
-    const { accepted } = second.world.operations;
-    if (accepted.length > 1) second.world.operations.takeBack(accepted.at(-1)!.id, 'Cancelled by ann', 'ann');
+    const { accepted, log } = second.world.operations;
+    const { id } = accepted.at(-1) ?? {};
+    if (accepted.length > 1 && !isOver(log.find(id!)!)) second.world.operations.cancel(id!, 'ann');
   });
   expect(second.records.out()).toMatchObject([
     {
@@ -91,7 +92,7 @@ it('a chain that was given up is listed until its packets pass: also while that 
   expect(listed()).toEqual([['low', 'ann']]);
   await expect(redeployment.deploy('low', 'bob')).rejects.toThrow('being given up');
   await expect(redeployment.giveUp('low', 'bob')).rejects.toThrow('being given up');
-  world.operations.takeBack(world.operations.accepted.at(-1)!.id, 'Cancelled by ann', 'ann');
+  world.operations.cancel(world.operations.accepted.at(-1)!.id, 'ann');
   await goOn(22);
   expect([listed(), world.inForce.guarded]).toEqual([[['low', null]], [{ chain_id: 'low' }]]);
   expect(world.store.counts['healing.given-up']).toBeUndefined();
@@ -129,6 +130,26 @@ it.each([true, false])(
     expect(records.out()).toMatchObject([{ id: 'server-1', maintenance }]);
   },
 );
+
+it('a drain that is stuck and rolled back by hand is not asked for again: the server is in service', async () => {
+  const { world, records, goOn } = await healing({ ...STORY, isWell: () => true, ends: ['stuck'] });
+  const maintenance = { reason: 'new memory', by: 'ann', since_ms: 0, force: false };
+  await records.commit((draft) =>
+    draft.change('server-1', () => ({
+      kind: 'server',
+      origin: 'twin',
+      ...{ id: 'server-1', maintenance, lost: null, operation_id: null, left: [], return_refused: null },
+    })),
+  );
+  await goOn(10);
+  world.operations.rollBack(world.operations.accepted[0]!.id, 'bob');
+  await goOn(60);
+  expect([world.operations.accepted.length, placesOf(world.inForce)]).toEqual([1, { high: 'server-1' }]);
+  expect(records.out()).toEqual([]);
+  expect(world.store.told).toMatchObject([
+    { type: 'maintenance.ended', subject: 'server-1', message: 'Its operation was rolled back', actor: 'bob' },
+  ]);
+});
 
 it('what was lost before healing was switched off, and is not healed, stays as it is', async () => {
   const { world, records, goOn, setPolicy } = await healing({

@@ -10,7 +10,7 @@ import { DEPLOYMENT_VIEW, type DeploymentView } from '../../ports/deployment-vie
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { LENDERS, type Lenders } from '../../ports/lenders.js';
 import { FLEET, type NodeFleet } from '../../ports/node-fleet.js';
-import { isOver } from '../../ports/operation-log.js';
+import { endedBy, isOver } from '../../ports/operation-log.js';
 import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { Accounts, isDone } from './accounts.js';
 import { ChangeLimit } from './change-limit.js';
@@ -116,9 +116,10 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const part of this.records.out()) {
       const operation = part.operation_id === null ? undefined : this.deployer.operation(part.operation_id);
       if (!operation || !isOver(operation)) continue;
-      const { id, state, cancelled_by, error } = operation;
+      const { id, state, error } = operation;
+      const calledOffBy = endedBy(operation);
       // A return that is cancelled leaves the part as it is: back, and without what left it.
-      const isCancelled = cancelled_by !== null && part.maintenance !== null && part.lost === null;
+      const isCalledOff = calledOffBy !== null && part.maintenance !== null && part.lost === null;
       if (isDone(operation)) this.retries.clear(keyOf(part));
       else if (!failed.has(keyOf(part))) this.retries.later(keyOf(part), nowMs);
       if (!isDone(operation)) failed.add(keyOf(part));
@@ -126,17 +127,17 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
       await this.records.commit((draft) => {
         draft.change(part.id, (now) => {
           if (now?.operation_id !== id) return now;
-          if (isCancelled || (isDone(operation) && isBack(now))) return undefined;
+          if (isCalledOff || (isDone(operation) && isBack(now))) return undefined;
           return { ...now, operation_id: null, ...(isBack(now) ? { return_refused: error?.detail ?? why } : {}) };
         });
         const { kind } = part;
         const data = { operation_id: id, chains: chainsOf(part.left) };
-        if (isCancelled)
+        if (isCalledOff)
           draft.tell({
             type: 'maintenance.ended',
             subject: part.id,
-            message: 'Its operation was cancelled',
-            actor: cancelled_by,
+            message: `Its operation was ${operation.cancelled_by === null ? 'rolled back' : 'cancelled'}`,
+            actor: calledOffBy,
             data: { kind, ...data },
           });
         // That a move away came about is told with its plan, since by then the part may be well again.

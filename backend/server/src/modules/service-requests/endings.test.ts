@@ -4,8 +4,8 @@ import { conflict, invalid, ProblemError, unavailable } from '../../platform/pro
 import { backoffMs, endingOf, endingOfLate, refusalOf } from './endings.js';
 import { Memories, takeLate, takeNote } from './memories.js';
 
-const over = (state: Operation['state'], cancelled_by: string | null = null) =>
-  ({ state, cancelled_by, error: { detail: 'because', errors: [] } }) as unknown as Operation;
+const over = (state: Operation['state'], how: Partial<Operation> = {}) =>
+  ({ state, cancelled_by: null, error: { detail: 'because', errors: [] }, ...how }) as unknown as Operation;
 
 it('requests wait where something else was in the way, and are refused by what does not pass', () => {
   expect(refusalOf(conflict('16 operations are already queued.'))).toMatchObject({ is: 'passing' });
@@ -19,13 +19,14 @@ it('requests wait where something else was in the way, and are refused by what d
   expect(() => refusalOf(unavailable('The store is away.'))).toThrow('The store is away.');
 });
 
-it('an operation that was taken back is tried again a few times, and one that was cancelled is not', () => {
+it('an operation that was taken back is tried again a few times, and one that somebody cancelled or rolled back is not', () => {
   expect(endingOf(over('COMPLETED'), 9)).toEqual({ is: 'done' });
   expect(endingOf(over('PARTIALLY_COMPLETED'), 9)).toEqual({ is: 'done' });
   const ends = [0, 1, 2, 3, 4, 5].map((failures) => endingOf(over('ROLLED_BACK'), failures).is);
   expect(ends).toEqual(['passing', 'passing', 'passing', 'passing', 'final', 'final']);
   expect(endingOf(over('FAILED'), 0)).toEqual({ is: 'passing', why: 'because' });
-  expect(endingOf(over('ROLLED_BACK', 'somebody'), 0)).toEqual({ is: 'final', why: 'because' });
+  for (const how of [{ cancelled_by: 'somebody' }, { rolled_back_by: 'somebody' }])
+    expect(endingOf(over('ROLLED_BACK', how), 0)).toEqual({ is: 'final', why: 'because' });
 });
 
 it('a plan that takes too long is tried again a few times, while nothing changes on which it depends', () => {

@@ -1,5 +1,6 @@
 import type { Operation } from '@orrery/contract';
 import { isRefusal, prospectOf } from '../../platform/problem.js';
+import { endedBy } from '../../ports/operation-log.js';
 
 /** How an attempt to enforce requests ended. */
 export type Ending = { readonly is: 'done' } | Failure;
@@ -24,10 +25,11 @@ const MOST_FAILURES = 5;
 const CROWDED: readonly (string | undefined)[] = ['switch-table', 'switch-ability', 'class-conflict'];
 
 /** `failures`: of the pool in a row, before this one. */
-export function endingOf({ state, error, cancelled_by }: Operation, failures: number): Ending {
+export function endingOf(operation: Operation, failures: number): Ending {
+  const { state, error } = operation;
   if (state === 'COMPLETED' || state === 'PARTIALLY_COMPLETED') return { is: 'done' };
   const why = error?.detail ?? 'The operation was taken back.';
-  return { is: cancelled_by !== null || failures + 1 >= MOST_FAILURES ? 'final' : 'passing', why };
+  return { is: endedBy(operation) !== null || failures + 1 >= MOST_FAILURES ? 'final' : 'passing', why };
 }
 
 /** Of an operation that was not accepted. Throws what is no refusal. */

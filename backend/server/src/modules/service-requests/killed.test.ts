@@ -185,7 +185,7 @@ it('requests come to run and pools go, each told once, wherever the server is ki
   expect(kills).toBeGreaterThan(30);
 });
 
-it('a removal that is refused, fails or is stuck says why it waits, and is asked for again until somebody cancels it', async () => {
+it('a removal that is refused, fails or is stuck says why it waits, and is asked for again until somebody rolls it back', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const world = newWorld(['done', 'refused', 'failed', 'stuck']);
   const { pools, enforcement, finish } = await server(world, world.store.open());
@@ -202,7 +202,7 @@ it('a removal that is refused, fails or is stuck says why it waits, and is asked
   expect(await later(500)).toEqual([true, 'The operation was taken back.', 2]);
   expect(await later(1000)).toEqual([true, 'It is stuck.', 3]);
   expect(await later(60_000)).toEqual([true, 'It is stuck.', 3]);
-  world.operations.takeBack(world.operations.accepted.at(-1)!.id, 'Cancelled by ann', 'ann');
+  world.operations.rollBack(world.operations.accepted.at(-1)!.id, 'ann');
   expect((await later(0))[0]).toBe(false);
   await enforcement.remove('pool', 'ann', false);
   expect(await later(0)).toEqual([undefined, null, 4]);

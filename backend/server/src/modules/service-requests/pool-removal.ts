@@ -3,7 +3,7 @@ import type { LoopRun, RunOutcome } from '../../platform/control-loop/definition
 import type { Collections } from '../../platform/durable-collection/collections.js';
 import type { ChainStore } from '../../ports/chain-store.js';
 import type { Deployer } from '../../ports/deployer.js';
-import { isOver } from '../../ports/operation-log.js';
+import { endedBy, isOver } from '../../ports/operation-log.js';
 import { endingOf, refusalOf } from './endings.js';
 import { type Memory, takeNote } from './memories.js';
 import type { PoolView } from './pool-view.js';
@@ -25,7 +25,7 @@ interface TakenFrom {
 
 /**
  * Takes a pool down that is to go. What is refused or comes to nothing is asked for again, and the pool says why; it stays where
- * somebody cancels that.
+ * somebody cancels that, or rolls it back.
  */
 export async function takeDown({ step }: LoopRun, pool: StoredPool, from: TakenFrom): Promise<RunOutcome> {
   const { chain_id, definition, operations, removed_by: by = pool.by } = pool;
@@ -45,7 +45,7 @@ export async function takeDown({ step }: LoopRun, pool: StoredPool, from: TakenF
   else if (view.isDeployed(pool)) {
     const ending = endingOf(operation, 0);
     const why = ending.is === 'done' ? null : ending.why;
-    const isCancelled = operation.cancelled_by !== null;
+    const isCancelled = endedBy(operation) !== null;
     await collections.commit((batch) => {
       const failed = isCancelled ? why : null;
       const now = pools.get(definition.name);

@@ -109,17 +109,24 @@ it('a chain that an operation under way may deploy is not given up: its packets 
   expect(records.notKept()).toHaveLength(1);
 });
 
-it.each([true, false])(
-  'a drain of which nobody knows whether it was accepted, and that fails then, comes about (healing is on: %s)',
-  async (enabled) => {
-    const { world, records, goOn, setPolicy } = await healing({ ...STORY, isWell: () => true, ends: ['failed'] });
+const LOST = { why: 'its agent is away', since_ms: 0 };
+
+it.each([
+  { enabled: true, lost: null },
+  { enabled: false, lost: null },
+  { enabled: false, lost: LOST },
+])(
+  'a drain of which nobody knows whether it was accepted, and that fails then, comes about (%o)',
+  async ({ enabled, lost }) => {
+    const isWell = (id: string) => lost === null || id !== 'server-1';
+    const { world, records, goOn, setPolicy } = await healing({ ...STORY, isWell, ends: ['failed'] });
     await setPolicy({ enabled });
     const maintenance = { reason: 'new memory', by: 'ann', since_ms: 0, force: false };
     await records.commit((draft) =>
       draft.change('server-1', () => ({
         kind: 'server',
         origin: 'twin',
-        ...{ id: 'server-1', maintenance, lost: null, operation_id: 'op-drain', left: [], return_refused: null },
+        ...{ id: 'server-1', maintenance, lost, operation_id: 'op-drain', left: [], return_refused: null },
       })),
     );
     await goOn(20);
@@ -127,9 +134,28 @@ it.each([true, false])(
     expect(accepted.map(({ request }) => request)).toEqual(Array(2).fill({ without_servers: ['server-1'] }));
     expect(accepted[0]!.id).toBe('op-drain');
     expect(placesOf(world.inForce)).toEqual({ high: 'server-2' });
-    expect(records.out()).toMatchObject([{ id: 'server-1', maintenance }]);
+    expect(records.out()).toMatchObject([{ id: 'server-1', maintenance, lost }]);
   },
 );
+
+it('a drain of a lost server that is cancelled while healing is off is over, and the server stays lost', async () => {
+  const isWell = (id: string) => id !== 'server-1';
+  const { world, records, goOn, setPolicy } = await healing({ ...STORY, isWell, comesFromS: 20 });
+  await setPolicy({ enabled: false });
+  const maintenance = { reason: 'new memory', by: 'ann', since_ms: 0, force: true };
+  await records.commit((draft) =>
+    draft.change('server-1', () => ({
+      kind: 'server',
+      origin: 'twin',
+      ...{ id: 'server-1', maintenance, lost: LOST, operation_id: null, left: [], return_refused: null },
+    })),
+  );
+  await goOn(5);
+  world.operations.cancel(world.operations.accepted[0]!.id, 'bob');
+  await goOn(60);
+  expect([world.operations.accepted.length, placesOf(world.inForce)]).toEqual([1, { high: 'server-1' }]);
+  expect(records.out()).toMatchObject([{ id: 'server-1', maintenance: null, lost: LOST }]);
+});
 
 it('a drain that is stuck and rolled back by hand is not asked for again: the server is in service', async () => {
   const { world, records, goOn } = await healing({ ...STORY, isWell: () => true, ends: ['stuck'] });

@@ -119,14 +119,15 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
       const { id, state, error } = operation;
       const calledOffBy = endedBy(operation);
       // A return that is cancelled leaves the part as it is: back, and without what left it.
-      const isCalledOff = calledOffBy !== null && part.maintenance !== null && part.lost === null;
-      if (isDone(operation)) this.retries.clear(keyOf(part));
-      else if (!failed.has(keyOf(part))) this.retries.later(keyOf(part), nowMs);
-      if (!isDone(operation)) failed.add(keyOf(part));
+      const isCalledOff = calledOffBy !== null && this.isDrained(part);
+      if (isDone(operation)) this.retries.clear(this.keyOf(part));
+      else if (!failed.has(this.keyOf(part))) this.retries.later(this.keyOf(part), nowMs);
+      if (!isDone(operation)) failed.add(this.keyOf(part));
       const why = `operation ${id} is ${state}`;
       await this.records.commit((draft) => {
         draft.change(part.id, (now) => {
           if (now?.operation_id !== id) return now;
+          if (isCalledOff && now.lost) return { ...now, maintenance: null, operation_id: null };
           if (isCalledOff || (isDone(operation) && isBack(now))) return undefined;
           return { ...now, operation_id: null, ...(isBack(now) ? { return_refused: error?.detail ?? why } : {}) };
         });
@@ -229,12 +230,12 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     const out = this.records.out().filter((part) => this.isThere(part));
     const left = out.filter((part) => (part.lost ?? part.maintenance) !== null && uses(plan, infrastructure, part));
     const lost = left.filter((part) => enabled && part.lost !== null);
-    const drained = left.filter((part) => part.lost === null && !this.isAsked(part));
+    const drained = left.filter((part) => this.isDrained(part) && !this.isAsked(part));
     const jobs: Job[] = [
       { ...HEAL, parts: lost },
       ...drained.map((part) => ({
         ...DRAIN,
-        key: keyOf(part),
+        key: this.keyOf(part),
         parts: [part],
         request: toDrain(part, part.maintenance?.force ?? false),
       })),
@@ -260,7 +261,7 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
         );
         return [...dueMs, 1];
       }
-      const job = { ...RETURN, key: keyOf(part), parts: [part], request };
+      const job = { ...RETURN, key: this.keyOf(part), parts: [part], request };
       const waitMs = this.retries.waitMs(job.key, nowMs) || this.heldBack(job, run.decide, nowMs);
       if (waitMs === 0) return [...dueMs, await this.ask(run, nowMs, job)];
       dueMs.push(waitMs);
@@ -270,6 +271,17 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
       made: () => this.limit.made(nowMs),
     });
     return [...dueMs, ...again];
+  }
+
+  /** Whether people have asked for what is to leave it, and healing does not do it. */
+  private isDrained({ maintenance, lost }: OutOfService): boolean {
+    return maintenance !== null && (lost === null || !this.records.policy.enabled);
+  }
+
+  /** What is tried again of a part. */
+  private keyOf(part: OutOfService): string {
+    if (isBack(part)) return `return ${part.id}`;
+    return this.isDrained(part) ? `drain ${part.id}` : HEAL.key;
   }
 
   /** Whether its change is under way, or over and not settled yet. */
@@ -366,10 +378,4 @@ const AGAIN = { key: 'not kept', what: 'Deploy again', request: {}, counts: true
 
 function isBack({ lost, maintenance }: OutOfService): boolean {
   return lost === null && maintenance === null;
-}
-
-/** What is tried again of a part. */
-function keyOf(part: OutOfService): string {
-  if (isBack(part)) return `return ${part.id}`;
-  return part.lost ? HEAL.key : `drain ${part.id}`;
 }

@@ -377,6 +377,32 @@ describe('a collection', () => {
     },
   );
 
+  it('that is full looks at each entry a few times only to drop one, however they came to be unkept', async () => {
+    const [key, most] = ['test:full', 4000];
+    const numberOf = (n: number) => 1 + ((n * 7919) % most);
+    const text = (n: number) =>
+      JSON.stringify({ version: 1, revision: 1, value: item(`i-${n}`, n), added: 1, freed: numberOf(n) });
+    const numbers = Array.from({ length: most }, (_, n) => n);
+    await store.redis.hset(key, new Map(numbers.map((n) => [`i-${n}`, text(n)])));
+    let looks = 0;
+    const collections = new Collections(store, log);
+    const full = collections.open<Item>({
+      ...{ ...base, key, order: newestFirst, numbered: 'newest-first' },
+      idOf: ({ id }) => {
+        looks++;
+        return id;
+      },
+      bound: { most, policy: 'drop-last', keeps: ({ pinned }) => pinned },
+    });
+    await full.load();
+    const before = full.all();
+    looks = 0;
+    await collections.commit((batch) => batch.put(full, item('new', most)));
+    expect(looks).toBeLessThan(10 * most);
+    const left = new Set(full.all());
+    expect(before.filter((each) => !left.has(each)).map(({ n }) => numberOf(n))).toEqual([1]);
+  });
+
   it('is unavailable before it has been read, and is read once the store is back', async () => {
     await put(item('a', 1));
     const away = Object.create(store) as Store;

@@ -180,8 +180,8 @@ export class CollectionDraft<T extends object> {
     const inOrder = afterChange(this.sorted(), this.change(), compare, this.definition);
     const droppable = inOrder.filter((value) => !this.isKept(value));
     if (numbered !== 'oldest-first') droppable.reverse();
-    if (numbered) droppable.sort((a, b) => this.numberOf(a) - this.numberOf(b));
-    for (const value of droppable.slice(0, excess)) this.remove(idOf(value), null);
+    const dropped = numbered ? ofLeast(droppable, excess, (value) => this.numberOf(value)) : droppable.slice(0, excess);
+    for (const value of dropped) this.remove(idOf(value), null);
   }
 
   /** Precedes `writeIn`; a batch may have thousands of entries. */
@@ -249,6 +249,15 @@ function orderOf<T extends object>(
   const addedBy = (value: T) => entries.get(idOf(value))?.added ?? 0;
   const sign = numbered === 'newest-first' ? -1 : 1;
   return (a, b) => sign * (addedBy(a) - addedBy(b)) || ordered(a, b);
+}
+
+/** The `count` values of the least numbers; of equal ones, the first. All are looked at once: there may be tens of thousands. */
+function ofLeast<T>(values: readonly T[], count: number, numberOf: (value: T) => number): readonly T[] {
+  if (values.length <= count) return values;
+  const numbers = Float64Array.from(values, numberOf);
+  const most = numbers.toSorted()[count - 1]!;
+  let equal = count - numbers.filter((number) => number < most).length;
+  return values.filter((_, at) => numbers[at]! < most || (numbers[at] === most && equal-- > 0));
 }
 
 function lastNumber(entries: Iterable<Entry<object>>, before: number): number {

@@ -17,6 +17,11 @@ export interface BoardView {
   reserved(): readonly SlotRef[];
   /** Slots of failed boards, and slots in use that are faulty or reloading, as reported by connected agents. */
   broken(): readonly SlotRef[];
+  /**
+   * Boards of which no slot can be used, as connected agents tell: failed, away, or not driven by them. One whose faulty slots
+   * may be loaded again is not among them, nor one that starts.
+   */
+  lost(): readonly Accelerator[];
   /** Slots that load again what they ran and lost, which takes as long as any load. */
   reloading(): readonly SlotRef[];
   lastLoad(board: string): LoadResult | null;

@@ -33,9 +33,14 @@ const told = (state: TwinNodeState['state'], detail: string | null): TwinNodeSta
   detail,
 });
 
+/** Its slot is in use. */
+const PLAN = { graph: { nodes: [{ kind: 'nf', id: 'ch-1.fw.0', board: { board: 'board-1', slot: 0 } }] } };
+
 describe('an emulated board', () => {
   let observed: ObservedBoard | null;
   let node: TwinNodeState | null;
+  /** Whether the agent has told anything since it is connected. */
+  let hasTold: boolean;
   let events: string[];
   let look: () => void;
   let twinChanged: () => void;
@@ -44,6 +49,7 @@ describe('an emulated board', () => {
   beforeEach(() => {
     observed = null;
     node = null;
+    hasTold = true;
     events = [];
     keeper = new BoardKeeper(
       { current: { infrastructure: { ...RACK, boards: [board] } } } as unknown as Ports[0],
@@ -52,7 +58,7 @@ describe('an emulated board', () => {
           look = () => listener(board.server);
         },
         isConnected: () => true,
-        observed: () => ({ boards: observed ? [observed] : [] }),
+        observed: () => (hasTold ? { boards: observed ? [observed] : [] } : null),
         boardOf: () => null,
       } as unknown as Ports[1],
       {
@@ -61,7 +67,7 @@ describe('an emulated board', () => {
           twinChanged = listener;
         },
       } as unknown as Ports[2],
-      { plan: null, comingPlan: null } as unknown as Ports[3],
+      { plan: null, comingPlan: PLAN } as unknown as Ports[3],
       { append: ({ message }: { message: string }) => events.push(message) } as unknown as Ports[4],
       { onChange: () => undefined, find: () => null, all: () => [] } as unknown as Reservations,
     );
@@ -102,6 +108,26 @@ describe('an emulated board', () => {
     node = told('failed', 'the board is not built');
     twinChanged();
     expect(events).toEqual(['board-1 is away: connect ENOENT']);
+  });
+
+  it('is lost where it is away, failed or not driven by its agent, and not while it starts or a faulty slot may be loaded', () => {
+    const lost = () => keeper.lost().map(({ id, detail }) => `${id}: ${detail}`);
+    hasTold = false;
+    expect(lost()).toEqual([]);
+    hasTold = true;
+    expect(lost()).toEqual([`board-1: ${board.server} does not drive it`]);
+    observed = seen('absent', 'connect ENOENT');
+    expect(lost()).toEqual(['board-1: connect ENOENT']);
+    node = told('starting', 'being built');
+    expect(lost()).toEqual([]);
+    node = null;
+    observed = seen('operating', null);
+    expect(lost()).toEqual([]);
+    observed = seen('failed', 'the bitstream does not load');
+    expect(lost()).toEqual(['board-1: the bitstream does not load']);
+    const faulty = { slot: 0, state: 'faulty', module: null, instance_id: null, load: null } as const;
+    observed = { ...observed, slots: [{ ...faulty, reloads: false, detail: null }] };
+    expect([lost(), keeper.broken()]).toEqual([[], [{ board: 'board-1', slot: 0 }]]);
   });
 
   it('that answers is as its agent says, whatever the twin last told', () => {

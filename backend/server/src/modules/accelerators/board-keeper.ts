@@ -70,13 +70,23 @@ export class BoardKeeper implements BoardView, OnModuleInit {
     return this.infrastructure.current.infrastructure.boards.flatMap((board) => {
       if (!this.fleet.isConnected(board.server)) return [];
       const seen = this.observed(board);
-      // A faulty slot may be reloaded, even if it is the board's only one.
-      const down =
-        seen?.state === 'absent' || (seen?.state === 'failed' && !seen.slots.some(({ state }) => state === 'faulty'));
+      const down = seen !== null && isDown(seen);
       return slotsOf(board)
         .filter((slot) => down || (isFaultyOrReloads(seen, slot) && this.userOf(board.id, slot)))
         .map((slot) => ({ board: board.id, slot }));
     });
+  }
+
+  lost(): readonly Accelerator[] {
+    return this.infrastructure.current.infrastructure.boards
+      .filter((board) => {
+        const { server } = board;
+        // Until its first report, a connected agent tells of no board.
+        if (!this.fleet.isConnected(server) || !this.fleet.observed(server)) return false;
+        const seen = this.observed(board);
+        return (seen === null || isDown(seen)) && !this.startOf(board.id, seen);
+      })
+      .map((board) => this.describe(board));
   }
 
   reloading(): readonly SlotRef[] {
@@ -228,6 +238,11 @@ const BOARD_WORDS: Readonly<Record<ObservedBoard['state'], string>> = {
   failed: 'failed',
   absent: 'is away',
 };
+
+/** A faulty slot may be reloaded, even if it is the board's only one. */
+function isDown({ state, slots }: ObservedBoard): boolean {
+  return state === 'absent' || (state === 'failed' && !slots.some((slot) => slot.state === 'faulty'));
+}
 
 function isFaultyOrReloads(board: ObservedBoard | null, slot: number): boolean {
   const seen = board?.slots.find((each) => each.slot === slot);

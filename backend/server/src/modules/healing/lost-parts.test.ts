@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { LostParts } from './lost-parts.js';
 
 /** What health tells of parts as they are. */
-function told({ out = [], boards = [], broken = [], switches = [] }: Record<string, readonly unknown[]>) {
+function told({ out = [], boards = [], switches = [] }: Record<string, readonly unknown[]>) {
   let probe: () => Health['parts'] = () => [];
   const lost = new LostParts(
     { out: () => out } as never,
-    { accelerators: () => boards, broken: () => broken } as never,
+    { lost: () => boards } as never,
     { lostSwitches: new Set(switches) } as never,
     {
       onHealth: (registered) => {
@@ -25,20 +25,11 @@ it('tells which servers, boards and switches are lost, and of none of them nothi
     { id: 'server-1', kind: 'server', lost: { why: 'its engine is failed', since_ms: 1 }, maintenance: null },
     { id: 'server-2', kind: 'server', lost: null, maintenance },
   ];
-  const slots = [{ slot: 0 }, { slot: 1 }];
   const boards = [
-    { id: 'board-1', state: 'absent', detail: 'server-3 does not drive it', slots },
-    // Its server is away, so that nobody knows.
-    { id: 'board-2', state: 'absent', detail: 'server-4 is not connected', slots },
-    // A slot of it is faulty.
-    { id: 'board-3', state: 'failed', detail: null, slots },
-    { id: 'board-4', state: 'failed', detail: null, slots },
+    { id: 'board-1', state: 'absent', detail: 'server-3 does not drive it' },
+    { id: 'board-4', state: 'failed', detail: null },
   ];
-  const broken = [
-    ...['board-1', 'board-4'].flatMap((board) => slots.map(({ slot }) => ({ board, slot }))),
-    { board: 'board-3', slot: 1 },
-  ];
-  expect(told({ out, boards, broken, switches: ['leaf-2'] })).toEqual([
+  expect(told({ out, boards, switches: ['leaf-2'] })).toEqual([
     { name: 'servers', status: 'degraded', detail: 'server-1 is lost: its engine is failed' },
     {
       name: 'boards',

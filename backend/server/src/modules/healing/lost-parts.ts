@@ -12,7 +12,7 @@ type HealthPart = Health['parts'][number];
 export class LostParts implements OnModuleInit {
   constructor(
     @Inject(HealingRecords) private readonly records: Pick<HealingRecords, 'out'>,
-    @Inject(BOARDS) private readonly boards: Pick<BoardView, 'accelerators' | 'broken'>,
+    @Inject(BOARDS) private readonly boards: Pick<BoardView, 'lost'>,
     @Inject(LINK_STATES) private readonly links: Pick<LinkStates, 'lostSwitches'>,
     @Inject(PROBES) private readonly probes: Pick<Probes, 'onHealth'>,
   ) {}
@@ -20,7 +20,10 @@ export class LostParts implements OnModuleInit {
   onModuleInit(): void {
     this.probes.onHealth(() => [
       partOf('servers', this.lostServers()),
-      partOf('boards', this.lostBoards()),
+      partOf(
+        'boards',
+        this.boards.lost().map(({ id, state, detail }) => `${id} is lost: ${detail ?? `it is ${state}`}`),
+      ),
       partOf(
         'switches',
         [...this.links.lostSwitches].map((id) => `${id} is lost: it does not answer and passes no packets`),
@@ -32,16 +35,6 @@ export class LostParts implements OnModuleInit {
     return this.records
       .out()
       .flatMap(({ id, kind, lost }) => (kind === 'server' && lost ? [`${id} is lost: ${lost.why}`] : []));
-  }
-
-  /** Those of which no slot can be used, by what connected agents report. */
-  private lostBoards(): string[] {
-    const broken = new Set(this.boards.broken().map(({ board, slot }) => `${board} ${slot}`));
-    return this.boards
-      .accelerators()
-      .filter(({ state }) => state === 'absent' || state === 'failed')
-      .filter(({ id, slots }) => slots.every(({ slot }) => broken.has(`${id} ${slot}`)))
-      .map(({ id, state, detail }) => `${id} is lost: ${detail ?? `it is ${state}`}`);
   }
 }
 

@@ -39,6 +39,7 @@ const STORED = {
   [`${SERVER}/modules/nf-descriptors/learner.ts`]: 'a query for stored samples',
   [`${SERVER}/modules/upkeep/loads.ts`]: 'a query for stored samples',
   [`${SERVER}/modules/samples/samples.service.ts`]: 'whether the clock of an agent is right',
+  [`${SERVER}/modules/service-requests/requests.ts`]: 'requests are dismissed that were over when they were seen',
   [`${SERVER}/modules/upkeep/records.ts`]: 'an advice is dismissed over restarts',
   [`${SERVER}/platform/control-loop/control-loop.ts`]: 'when a loop runs next, for display',
   [`${AGENT}/drivers/application/application-driver.ts`]: 'the rest of a run that outlives the agent',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, Name } from './common.js';
+import { Name } from './common.js';
 import { pageOf } from './lifecycle.js';
 import { defineRoutes } from './route-definition.js';
 import { byId, page, pageWith } from './route-parameters.js';
@@ -107,10 +107,13 @@ export const SERVICE_REQUEST_ROUTES = defineRoutes({
     query: z.strictObject({
       state: z.enum(['refused', 'released']),
       pool: Name.optional(),
-      upto: Id.optional().describe('the newest one that was seen: those that are newer stay'),
+      until: z.coerce
+        .number()
+        .min(0)
+        .optional()
+        .describe('when they were seen, ms since the Unix epoch: those that were refused or released later stay'),
     }),
     status: 204,
-    problems: [404],
   },
   getBulkProgress: {
     method: 'GET',

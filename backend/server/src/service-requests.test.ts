@@ -231,6 +231,7 @@ describe('service requests', () => {
       body: asked(81, { from: ['client-2'], throughput_bps: 1 }),
     });
     expect(others).toMatchObject({ why: expect.stringContaining('the chain other'), shortages: [{ where: id }] });
+    await until('time has passed', async () => Date.now() > others.updated_ms);
     const third = await server.api.call('createServiceRequest', { body: asked(80, { throughput_bps: 2 }) });
     // Forgetting what was refused is not asked for by the same words as giving back what is held.
     const drop = (of: string, query = {}) =>
@@ -245,8 +246,7 @@ describe('service requests', () => {
     const idsNow = async () => (await server.api.call('listServiceRequests')).items.map((it) => it.id);
     expect((await dismiss({ state: 'refused', pool: 'none' })).status).toBe(204);
     expect(await idsNow()).toEqual([third.id, others.id, first.id]);
-    expect((await dismiss({ state: 'refused', upto: same.id })).status).toBe(404);
-    expect((await dismiss({ state: 'refused', upto: others.id })).status).toBe(204);
+    expect((await dismiss({ state: 'refused', until: others.updated_ms })).status).toBe(204);
     expect(await idsNow()).toEqual([third.id, first.id]);
     expect((await dismiss({ state: 'refused' })).status).toBe(204);
     expect(await idsNow()).toEqual([first.id]);
@@ -256,7 +256,9 @@ describe('service requests', () => {
     expect((await dismiss({ state: 'released' })).status).toBe(204);
     expect(await idsNow()).toEqual([first.id]);
     await server.api.call('deleteServiceRequest', { params: { id: first.id } });
-    for (const query of [{ state: 'refused' }, { state: 'released', pool: 'none' }]) await dismiss(query);
+    // It was asked for before the others were seen, and given back after that.
+    const seen = { state: 'released', until: third.updated_ms };
+    for (const query of [{ state: 'refused' }, { state: 'released', pool: 'none' }, seen]) await dismiss(query);
     expect(await idsNow()).toEqual([first.id]);
     expect((await dismiss({ state: 'released', pool: 'pool' })).status).toBe(204);
     expect(await idsNow()).toEqual([]);

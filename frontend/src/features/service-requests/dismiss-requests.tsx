@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../shared/api/client.js';
+import { serverNow } from '../../shared/api/server-clock.js';
 import { useNeeds } from '../../shared/api/session.js';
 import { countText } from '../../shared/format/number.js';
 import { ConfirmButton } from '../../shared/ui/confirm-button.js';
@@ -10,12 +11,15 @@ import { Reason } from '../../shared/ui/reason.js';
 const STATES = ['refused', 'released'] as const;
 type State = (typeof STATES)[number];
 
-/** Those of a state that there were when it was looked. */
+/** Those of a state that there were when it was looked, by the server's clock. */
 interface Seen {
   readonly state: State;
   readonly count: number;
-  readonly newest: string;
+  readonly until_ms: number;
 }
+
+/** The server tells its time in whole seconds. */
+const RESOLUTION_MS = 1000;
 
 interface DismissRequestsProps {
   /** Of this pool; undefined: of all. */
@@ -43,8 +47,8 @@ export function DismissRequests({ pool, isFiltered }: DismissRequestsProps) {
     queryFn: async ({ signal }): Promise<Seen[]> => {
       const look = async (state: State): Promise<Seen[]> => {
         const query = { state, pool, limit: 1, fields: 'id' };
-        const { items, total } = await call('listServiceRequests', { query }, { signal });
-        return items.map(({ id }) => ({ state, count: total, newest: id }));
+        const { total: count } = await call('listServiceRequests', { query }, { signal });
+        return count === 0 ? [] : [{ state, count, until_ms: serverNow() + RESOLUTION_MS }];
       };
       return (await Promise.all(STATES.map(look))).flat();
     },
@@ -52,8 +56,8 @@ export function DismissRequests({ pool, isFiltered }: DismissRequestsProps) {
   });
   const dismiss = useMutation({
     mutationFn: async () => {
-      for (const { state, newest } of seen)
-        await call('dismissServiceRequests', { query: { state, pool, upto: newest } });
+      for (const { state, until_ms } of seen)
+        await call('dismissServiceRequests', { query: { state, pool, until: until_ms } });
     },
     onError: (error) => notifyError('Not all requests were dismissed', error),
     onSettled: () => queries.invalidateQueries({ queryKey: ['service-requests'] }),

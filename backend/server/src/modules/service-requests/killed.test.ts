@@ -241,6 +241,23 @@ it('an operation is of who asked for it: the pool, a request, its release, also 
   ]);
 });
 
+it('those of a state that are forgotten are those that came to it by then, whatever they were asked for before', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 10_000 });
+  const world = newWorld();
+  const { collections, pools, requests } = await server(world, world.store.open());
+  await pools.create(DEFINITION, 'ann');
+  const released = (n: number, updated_ms: number) => ({ ...requested(n), state: 'released' as const, updated_ms });
+  await collections.commit((batch) => {
+    // The last one was released before the clock was set back.
+    for (const it of [released(1, 9000), released(2, 5000), released(3, 90_000)]) requests.putIn(batch, it);
+    requests.putIn(batch, requested(4));
+  });
+  await requests.dismiss({ state: 'released', until: 5000 }, 'ann');
+  expect(requests.all().map(({ id }) => id)).toEqual(['sr-4', 'sr-1']);
+  await requests.dismiss({ state: 'released' }, 'ann');
+  expect(requests.all().map(({ id }) => id)).toEqual(['sr-4']);
+});
+
 it('other ways are looked for in the order in which requests came, also of those in one call', async () => {
   const world = newWorld();
   const asked: string[] = [];

@@ -109,13 +109,21 @@ export class Requests implements OnModuleInit {
     });
   }
 
-  /** Forgets those of a state, of one pool or of all, but none that is newer than `upto`. Throws 404 if there is none of that id. */
-  dismiss({ state, pool, upto }: RouteInput<'dismissServiceRequests'>['query'], by: string): Promise<void> {
+  /**
+   * Forgets those of a state, of one pool or of all, but none that came to it after `until`. A time to come is of before the wall
+   * clock was set back.
+   */
+  dismiss(
+    { state, pool, until = Number.POSITIVE_INFINITY }: RouteInput<'dismissServiceRequests'>['query'],
+    by: string,
+  ): Promise<void> {
     return this.collections.commit((batch) => {
-      const all = this.requests.all();
-      const seen = upto === undefined ? all : all.slice(all.indexOf(this.requests.get(upto)));
-      const those = seen.filter((it) => it.state === state);
-      this.dismissIn(batch, pool === undefined ? those : those.filter((it) => it.pool === pool), by);
+      const nowMs = Date.now();
+      const those = this.requests
+        .all()
+        .filter((it) => it.state === state && (it.updated_ms <= until || it.updated_ms > nowMs))
+        .filter((it) => pool === undefined || it.pool === pool);
+      this.dismissIn(batch, those, by);
     });
   }
 

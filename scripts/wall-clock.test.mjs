@@ -23,6 +23,7 @@ const STORED = {
   [`${SERVER}/modules/lending/ledger.ts`]: 'a stored turn is told by the clock of now',
   [`${SERVER}/modules/leases/lease-book.service.ts`]: 'leases are stored with their end',
   [`${SERVER}/modules/nodes/agent-registry.ts`]: 'the end of a join token is shown',
+  [`${SERVER}/modules/nodes/agent-events.ts`]: 'an event is told with the time of another machine',
   [`${SERVER}/modules/nodes/desired-chains.ts`]: 'what was to run on a server at the time of an event',
   [`${SERVER}/modules/reconfiguration/conduct/change-maker.ts`]: 'which stored operations this server began',
   [`${SERVER}/modules/reconfiguration/policies/policy-watcher.ts`]: 'cool-down since a stored reconfiguration',

@@ -16,9 +16,12 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-function told(event: string, data: object, t_ms = Date.now()) {
+/** `awayMs`: for how long the agent had been cut off until just now; null: it is connected for long. */
+function told(event: string, data: object, t_ms = Date.now(), awayMs: number | null = null) {
+  const now = performance.now();
+  const contact = { helloMs: awayMs === null ? now - 60_000 : now, awayMs: awayMs ?? 5000 };
   const report = { type: 'event', event, subject: 'server-1', message: 'm', t_ms, data } as const;
-  return draftOfAgent('server-1', report as never, property, chains).draft.data;
+  return draftOfAgent('server-1', report as never, property, chains, contact).draft.data;
 }
 
 it('what is told of an engine names the chains that it was to run then, whatever the agent says', () => {
@@ -40,14 +43,26 @@ it('what is told late names the chains of when it happened, of the last lists of
   vi.setSystemTime(sinceMs + 10_000);
   // Healing moves them, since the server is cut off.
   chains.told('server-1', { instances: [] });
-  vi.setSystemTime(sinceMs + 3_600_000);
+  const awayMs = 3_600_000;
+  vi.setSystemTime(sinceMs + awayMs);
   chains.told('server-1', { instances: [] });
-  expect(told('engine.ended', how, sinceMs + 9999)).toMatchObject({ chains: ['ch-1', 'ch-2'] });
-  expect(told('engine.ended', how, sinceMs - 1)).toMatchObject({ chains: ['ch-1', 'ch-2'] });
-  expect(told('engine.ended', how, sinceMs + 10_000)).toMatchObject({ chains: [] });
+  expect(told('engine.ended', how, sinceMs + 9999, awayMs)).toMatchObject({ chains: ['ch-1', 'ch-2'] });
+  expect(told('engine.ended', how, sinceMs - 1, awayMs)).toMatchObject({ chains: ['ch-1', 'ch-2'] });
+  expect(told('engine.ended', how, sinceMs + 10_000, awayMs)).toMatchObject({ chains: [] });
   expect(chains.of('server-1')).toEqual([]);
   for (let n = 0; n < 15; n++) chains.told('server-1', { instances: [of(`ch-${n}`)] });
-  expect(told('engine.ended', how, sinceMs)).toMatchObject({ chains: [] });
+  expect(told('engine.ended', how, sinceMs, awayMs)).toMatchObject({ chains: [] });
+});
+
+it('an agent whose clock is wrong names the chains of when it tells, or of while it was cut off', () => {
+  const sinceMs = Date.now();
+  chains.told('server-1', { instances: [] });
+  vi.setSystemTime(sinceMs + 3_600_000);
+  chains.told('server-1', { instances: [of('ch-1')] });
+  vi.setSystemTime(sinceMs + 4_200_000);
+  for (const offMs of [-3_600_000, 3_600_000])
+    for (const awayMs of [null, 300_000])
+      expect(told('engine.ended', how, Date.now() + offMs, awayMs)).toMatchObject({ chains: ['ch-1'] });
 });
 
 it('what is told of an engine names all its chains, however many', () => {

@@ -11,6 +11,26 @@ const MAX_EVENT_CHARACTERS = 8192;
 /** Control characters, and those that change the direction of text, would forge what a reader sees. */
 const INVISIBLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
+/** What an agent could not tell while it was cut off it tells within this time once it is back. */
+const CATCH_UP_MS = 10_000;
+/** How late a connected agent may tell an event. */
+const ON_ITS_WAY_MS = 2000;
+
+/** The connection of an agent; monotonic clock. */
+export interface Contact {
+  readonly helloMs: number;
+  /** For how long it was cut off before that. */
+  readonly awayMs: number;
+}
+
+/** When an event that arrives now happened, by the server's clock: the agent's may be wrong, and says only what can be. */
+function happenedMs(toldMs: number, { helloMs, awayMs }: Contact): number {
+  const nowMs = Date.now();
+  const sinceHelloMs = performance.now() - helloMs;
+  const lateMs = ON_ITS_WAY_MS + (sinceHelloMs < CATCH_UP_MS ? sinceHelloMs + awayMs : 0);
+  return Math.min(nowMs, Math.max(nowMs - lateMs, toldMs));
+}
+
 /**
  * What is recorded of an event that an agent reports, with the node and, where they are declared, the chains of what was to run
  * there when it happened. One that the contract does not define, that is too large or that is not about a part of the node is
@@ -21,10 +41,11 @@ export function draftOfAgent(
   report: AgentEvent,
   property: Property,
   desired: ChainsOnNodes,
+  contact: Contact,
 ): { readonly draft: EventDraft; readonly known: boolean } {
   const { event, subject, message, t_ms, data } = report;
   const actor = `agent ${node}`;
-  const chains = desired.ranAt(node, t_ms);
+  const chains = desired.ranAt(node, happenedMs(t_ms, contact));
   const told = { subject, message: message.replace(INVISIBLE, ' '), t_ms, actor };
   const draft = toEventDraft(AgentEventType.options, { ...told, type: event, data: { ...data, node, chains } });
   if (draft && property.covers(draft) && charactersOf(draft) <= MAX_EVENT_CHARACTERS) return { draft, known: true };

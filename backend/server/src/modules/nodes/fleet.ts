@@ -59,6 +59,8 @@ interface NodeState {
   heardMs: number;
   /** When the connection was admitted; monotonic clock. */
   helloMs: number;
+  /** For how long nothing had been heard of the agent then. */
+  awayMs: number;
   observed: Observed | null;
   observedSwitch: ObservedSwitch | null;
   desired: DesiredMessage | null;
@@ -357,6 +359,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
         const before = state.connection;
         state.connection = connection;
         state.helloMs = performance.now();
+        state.awayMs = state.helloMs - state.heardMs;
         before?.cut();
         state.record = describedBy(hello);
         // Null until its first report: what an earlier connection told is not current.
@@ -410,7 +413,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
       this.metrics.samplesForeign.inc(foreign);
       this.telemetry.takeNode(node, this.originOf(node), own);
     } else {
-      const { draft, known } = draftOfAgent(node, report, state.property, this.chains);
+      const { draft, known } = draftOfAgent(node, report, state.property, this.chains, state);
       if (!known) this.metrics.eventsUnknown.inc({ source: 'agent' });
       if (this.expected.holds(draft)) return;
       for (const each of state.gate.pass(draft)) this.events.append(each);
@@ -544,6 +547,7 @@ export class Fleet implements NodeFleet, NodeShells, SwitchFleet, OnModuleInit, 
         seenMs: null,
         heardMs: 0,
         helloMs: 0,
+        awayMs: 0,
         observed: null,
         observedSwitch: null,
         desired: null,

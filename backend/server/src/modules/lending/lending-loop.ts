@@ -273,9 +273,11 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   /** What cannot be carried out now waits. */
   private asVnf({ id, nf, usage, can }: Member, desk: Desk, nowMs: number): Vnf {
     if (!desk.mayCall(id, nowMs) || desk.isBusy(id)) return { id, usage, can: [] };
-    const isOpen = (accelerator: string) =>
-      desk.mayCall(callOf({ accelerator, vnf: id }), nowMs) &&
-      this.members.by(accelerator).hindrance(accelerator, nf) === null;
+    const isOpen = (accelerator: string) => {
+      const kind = this.members.by(accelerator);
+      const mayCall = desk.mayCall(callOf({ accelerator, vnf: id }), nowMs);
+      return mayCall && kind.works(accelerator) && kind.hindrance(accelerator, nf) === null;
+    };
     return { id, usage, can: can.filter(isOpen) };
   }
 

@@ -165,6 +165,17 @@ it('of a server in maintenance are lent to nobody until it is back', async () =>
   expect(agents.accelerated).toEqual([ONE]);
 });
 
+it('of a server whose maintenance begins later are handed on to nobody: the holder keeps them until they are back', async () => {
+  await bench.addGroup();
+  expect(agents.accelerated).toEqual([ONE]);
+  bench.outOfService.push('server-1');
+  await bench.pass(30);
+  expect([agents.accelerated, bench.told('lending.released')]).toEqual([[ONE], []]);
+  bench.outOfService.pop();
+  await bench.pass(0.5);
+  expect(agents.accelerated).toEqual([TWO]);
+});
+
 it('reads what servers have stored that lent an accelerator to whoever they found using it', async () => {
   const id = await bench.addGroup();
   await bench.stop();

@@ -18,7 +18,7 @@ import { chainsOf, instancesOn, leftSoFar, returnTo, toDrain, uses } from './mov
 import { HealingRecords } from './records.js';
 import { Redeployment } from './redeployment.js';
 import { Retries } from './retries.js';
-import { Wellbeing } from './wellbeing.js';
+import { isThere, Wellbeing } from './wellbeing.js';
 
 const BY = 'healing';
 const BACKOFF = { firstMs: 500, mostMs: 10_000 };
@@ -92,13 +92,13 @@ export class Healer implements OnApplicationBootstrap, OnApplicationShutdown {
     return dueMs.length > 0 ? { again: Math.max(1, Math.min(...dueMs)) } : undefined;
   }
 
-  /** Not while no server at all is well; servers of the twin are left out while it is off, builds or has failed to. */
+  /** Not while no server at all is well. */
   private isJudging(nowMs: number): boolean {
     return this.wellbeing.follow({ servers: this.servers.filter((it) => this.isThere(it)) }, this.fleet, nowMs);
   }
 
-  private isThere({ origin }: Pick<OutOfService, 'origin'>): boolean {
-    return origin !== 'twin' || (this.twin.enabled && this.twin.builtRevision === this.infrastructure.current.revision);
+  private isThere(part: Pick<OutOfService, 'origin'>): boolean {
+    return isThere(part, this.twin, this.infrastructure.current.revision);
   }
 
   /** Parts that were removed from the infrastructure. */

@@ -2,8 +2,11 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Health } from '@orrery/contract';
 import { PROBES, type Probes } from '../../platform/probes.js';
 import { BOARDS, type BoardView } from '../../ports/board-view.js';
+import { INFRASTRUCTURE, type InfrastructureStore } from '../../ports/infrastructure-store.js';
 import { LINK_STATES, type LinkStates } from '../../ports/link-states.js';
+import { TWIN, type TwinView } from '../../ports/twin-view.js';
 import { HealingRecords } from './records.js';
+import { isThere } from './wellbeing.js';
 
 type HealthPart = Health['parts'][number];
 
@@ -14,6 +17,8 @@ export class LostParts implements OnModuleInit {
     @Inject(HealingRecords) private readonly records: Pick<HealingRecords, 'out'>,
     @Inject(BOARDS) private readonly boards: Pick<BoardView, 'lost'>,
     @Inject(LINK_STATES) private readonly links: Pick<LinkStates, 'lostSwitches'>,
+    @Inject(TWIN) private readonly twin: Pick<TwinView, 'enabled' | 'builtRevision'>,
+    @Inject(INFRASTRUCTURE) private readonly infrastructure: Pick<InfrastructureStore, 'current'>,
     @Inject(PROBES) private readonly probes: Pick<Probes, 'onHealth'>,
   ) {}
 
@@ -32,8 +37,10 @@ export class LostParts implements OnModuleInit {
   }
 
   private lostServers(): string[] {
+    const { revision } = this.infrastructure.current;
     return this.records
       .out()
+      .filter((part) => isThere(part, this.twin, revision))
       .flatMap(({ id, kind, lost }) => (kind === 'server' && lost ? [`${id} is lost: ${lost.why}`] : []));
   }
 }

@@ -1,10 +1,20 @@
-import { type Infrastructure, linkDownTrouble, type ServerNode } from '@orrery/contract';
+import { type Infrastructure, linkDownTrouble, type OutOfService, type ServerNode } from '@orrery/contract';
 import type { NodeFleet } from '../../ports/node-fleet.js';
+import type { TwinView } from '../../ports/twin-view.js';
 
 /** A part that is lost again within this time after it was back must be well for twice as long. */
 const FLAPPING_MS = 600_000;
 /** Times that the time doubles. */
 const MOST_DOUBLINGS = 6;
+
+/** Parts of the twin are left out while it is off, builds or has failed to. `revision`: of the infrastructure. */
+export function isThere(
+  { origin }: Pick<OutOfService, 'origin'>,
+  { enabled, builtRevision }: Pick<TwinView, 'enabled' | 'builtRevision'>,
+  revision: number,
+): boolean {
+  return origin !== 'twin' || (enabled && builtRevision === revision);
+}
 
 /** Why a server runs nothing; null: it is well. */
 export function troubleOf({ id, nics }: ServerNode, fleet: NodeFleet): string | null {

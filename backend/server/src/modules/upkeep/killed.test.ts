@@ -32,6 +32,8 @@ const PROPOSAL: Proposal = {
   why: 'less traffic',
 };
 
+const HOUR_MS = 3_600_000;
+
 function newWorld() {
   const coming = { plan: planAt('server-1') };
   const operations = new MemoryOperations(
@@ -126,6 +128,37 @@ it('what was dismissed is for no longer than was asked for, also where a server 
     expect(records.dismissedUntilMs).toBe(nowMs + 8 * 3_600_000 - 20_000);
     vi.advanceTimersByTime(8 * 3_600_000 - 20_000);
     expect(records.dismissedUntilMs).toBeNull();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('what was left of a dismissal is known to a server that is started by a clock that is behind, and that it was over', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+  try {
+    const world = newWorld();
+    const restarted = async () => {
+      vi.setSystemTime(Date.now() - 30 * HOUR_MS);
+      return (await server(world, world.store.open())).records;
+    };
+    let { records } = await server(world, world.store.open());
+    await records.propose(PROPOSAL);
+    await records.dismiss(24, null);
+    const pass = async (hours: number) => {
+      for (let minute = 0; minute < 60 * hours; minute += 5) {
+        vi.advanceTimersByTime(300_000);
+        await records.keepDismissal();
+      }
+    };
+    await pass(20);
+    for (const most of [4 * HOUR_MS, 4 * HOUR_MS]) {
+      records = await restarted();
+      expect(records.dismissedUntilMs! - Date.now()).toBe(most);
+    }
+    await pass(4);
+    expect(records.dismissedUntilMs).toBeNull();
+    records = await restarted();
+    expect([records.dismissedUntilMs, records.advice.dismissed]).toEqual([null, null]);
   } finally {
     vi.useRealTimers();
   }

@@ -57,6 +57,9 @@ export type StoredAdvice = z.infer<typeof StoredAdvice>;
 /** Its plan is made anew after this time: plans are kept for a day. */
 const RENEW_MS = 43_200_000;
 
+/** How often it is stored what is left of a dismissal: a server that is started by a clock that is behind adds at most this. */
+const KEPT_EVERY_MS = 600_000;
+
 /** The longest that can be asked for. */
 const MOST_DISMISSED_MS = 168 * 3_600_000;
 
@@ -117,14 +120,19 @@ export class UpkeepRecords implements OnModuleInit {
 
   /** By the wall clock of now; null: what is better is advised. */
   get dismissedUntilMs(): number | null {
+    const leftMs = this.dismissedForMs;
+    return leftMs > 0 ? Math.round(Date.now() + leftMs) : null;
+  }
+
+  /** What is left of a dismissal. */
+  private get dismissedForMs(): number {
     const { dismissed } = this.advice;
-    if (dismissed === null) return null;
+    if (dismissed === null) return 0;
     const { until_ms: untilMs, for_ms } = dismissed;
     const nowMs = performance.now();
     if (this.dismissal?.untilMs !== untilMs)
       this.dismissal = { untilMs, endMs: nowMs + Math.min(untilMs - Date.now(), for_ms) };
-    const leftMs = this.dismissal.endMs - nowMs;
-    return leftMs > 0 ? Math.round(Date.now() + leftMs) : null;
+    return Math.max(0, this.dismissal.endMs - nowMs);
   }
 
   /** Whether the plan of the advice is to be made anew. */
@@ -165,6 +173,17 @@ export class UpkeepRecords implements OnModuleInit {
     return this.collections.commit((batch) => {
       this.requireAdvice(this.advice);
       this.put(batch, { ...NOTHING, dismissed }, ifMatch);
+    });
+  }
+
+  /** Stores what is left of a dismissal, and that it is over, so that a server that is started later knows. To be called often. */
+  async keepDismissal(): Promise<void> {
+    const { dismissed } = this.advice;
+    const leftMs = this.dismissedForMs;
+    if (dismissed === null || (leftMs > 0 && dismissed.for_ms - leftMs < KEPT_EVERY_MS)) return;
+    const left = leftMs > 0 ? { until_ms: Math.round(Date.now() + leftMs), for_ms: leftMs } : null;
+    await this.collections.commit((batch) => {
+      if (this.advice.dismissed === dismissed) this.put(batch, { ...this.advice, dismissed: left });
     });
   }
 

@@ -126,6 +126,7 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   private async look(run: LoopRun): Promise<RunOutcome | undefined> {
+    await run.step(this.records.keepDismissal());
     const ended = await run.step(this.applier.settle());
     if (ended === 'under-way') return { again: LOOK_MS };
     if (ended === 'applied') this.failures = 0;

@@ -37,7 +37,7 @@ async function judges() {
   const told: EventDraft[] = [];
   const events = { append: () => undefined, appendIn: (_: unknown, draft: EventDraft) => void told.push(draft) };
   const ledgers = new SloLedgers(collections, store, events, log);
-  const world = { plan: null as unknown, isDeployed: true, isNotKept: false, log: [] as Event[] };
+  const world = { plan: null as unknown, isDeployed: true, isNotKept: false, log: [] as Event[], lost: [] as string[] };
   const between = (id: string, sinceId: string) =>
     world.log.filter((event) => compareIds(event.id, id) < 0 && compareIds(event.id, sinceId) > 0);
   const source: Pick<EventSource, 'after' | 'before'> = {
@@ -59,6 +59,12 @@ async function judges() {
     { current: { infrastructure: { links: [], switches: [] } } } as never,
     { troublesOf: () => [], carriage: () => null } as never,
     { isNotKept: () => world.isNotKept } as never,
+    {
+      get lost_servers() {
+        return world.lost;
+      },
+    },
+    { lostSwitches: new Set() },
     log,
   );
   await ledgers.onModuleInit();
@@ -255,6 +261,30 @@ it('finds what failed under a chain that healing moved away, after the wall cloc
     cause: { kind: 'failure', id: 'server-1' },
     reactions: [{ kind: 'operation', id: 'op-1' }],
   });
+});
+
+it('finds the cause of an alert when the silent server of a part of the traffic is taken for lost, after that fired', async () => {
+  const { world, ledgers, alerts, second } = await judges();
+  const startMs = Date.now() - 100_000;
+  const nodes = ['server-1', 'server-2'].map((server, n) => ({
+    ...{ kind: 'nf', id: `web.ids.${n}`, chain_id: chainId, node_id: 'ids', server, board: null },
+  }));
+  world.plan = { graph: { nodes }, chains: [{ chain_id: chainId, definition }] };
+  second('met', startMs);
+  await until('the objective is counted', () => ledgers.find(chainId, 'fast') !== undefined);
+  const t_ms = startMs + 12_000;
+  const head = { id: `${t_ms}-0`, t_ms, project: 'default', severity: 'info', actor: 'server' };
+  const away = { subject: 'server-2', message: 'server-2 is away', data: { origin: 'twin', chains: [] } };
+  world.log.push(Event.parse({ ...head, type: 'node.disconnected', ...away }));
+  for (let n = 1; n <= 30; n++) second(n <= 10 ? 'met' : 'violated', startMs + 1000 * n);
+  await until('the alert is stored', () => alerts.all().length > 0);
+  expect(alerts.all()).toMatchObject([{ state: 'open', cause: null }]);
+  world.lost.push('server-9');
+  second('violated', startMs + 31_000);
+  world.lost.push('server-2');
+  second('violated', startMs + 32_000);
+  await until('it is explained', () => alerts.all()[0]?.cause);
+  expect(alerts.all()).toMatchObject([{ state: 'open', cause: { kind: 'failure', id: 'server-2' } }]);
 });
 
 it('answers for objectives and alerts that are there, and removes them with their chain', async () => {

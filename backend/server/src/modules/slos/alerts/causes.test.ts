@@ -127,6 +127,10 @@ describe('the cause of a violation', () => {
     expect(causeOf([silent, at(5, silence('leaf-1'))], site, VIOLATION, null)).toBeNull();
     expect(causeOf([silent, at(-8, lost)], site, VIOLATION, null)).toMatchObject({ event_id: silent.id });
     expect(causeOf([silent], site, VIOLATION, null, true)).toMatchObject({ event_id: silent.id });
+    // A switch, of which no event tells that it is lost.
+    const hung = at(5, silence('leaf-1'));
+    expect(causeOf([hung], site, VIOLATION, null, false, new Set(['leaf-1']))).toMatchObject({ id: 'leaf-1' });
+    expect(causeOf([hung], site, VIOLATION, null, false, new Set(['leaf-2']))).toBeNull();
     // Long after, or before it was silent again.
     expect(causeOf([silent, at(-116, lost), at(6, lost)], site, VIOLATION, null)).toBeNull();
   });

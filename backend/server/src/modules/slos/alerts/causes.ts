@@ -89,7 +89,8 @@ interface Change extends SloCause {
 /**
  * The most plausible change before a violation was first seen, or failure that was told soon after. Null: nothing that the chain runs
  * on changed or failed, and no queue of it is full. What healing, scaling or a policy did about an earlier fault or failure is no cause.
- * `losesAll`: nothing of what is offered gets through, so that what a silent agent drives may be lost with it.
+ * `losesAll`: nothing of what is offered gets through, so that what a silent agent drives may be lost with it. `lost`: servers and
+ * switches that are taken for lost now.
  */
 export function causeOf(
   events: readonly Event[],
@@ -97,11 +98,12 @@ export function causeOf(
   { began_ms, seen_ms }: Violation,
   overload: Overload | null,
   losesAll = false,
+  lost: ReadonlySet<string> = new Set(),
 ): SloCause | null {
   const plausible = events.filter(
     (event) =>
       (event.t_ms <= seen_ms || !TOLD_AT_ONCE.has(event.type)) &&
-      (!SILENCES.has(event.type) || losesAll || isLostSince(event, events)),
+      (!SILENCES.has(event.type) || losesAll || lost.has(event.subject) || isLostSince(event, events)),
   );
   const before = changesOf(plausible, site, began_ms - BEFORE_MS, seen_ms + TOLD_LATE_MS).filter(
     ({ kind, at_ms }) => at_ms <= seen_ms || kind === 'failure',

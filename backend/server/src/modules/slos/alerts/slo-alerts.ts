@@ -9,7 +9,9 @@ import { KEYS } from '../../../platform/redis-keys.js';
 import { DATA_PATH, type DataPath } from '../../../ports/data-path.js';
 import { DEPLOYMENT_VIEW, type DeploymentView } from '../../../ports/deployment-view.js';
 import { EVENT_LOG, EVENT_SOURCE, type EventLog, type EventSource } from '../../../ports/event-log.js';
+import { EXCLUSIONS, type Exclusions } from '../../../ports/exclusions.js';
 import { INFRASTRUCTURE, type InfrastructureStore } from '../../../ports/infrastructure-store.js';
+import { LINK_STATES, type LinkStates } from '../../../ports/link-states.js';
 import { NOT_KEPT_CHAINS, type NotKeptChains } from '../../../ports/not-kept-chains.js';
 import { TELEMETRY, type Telemetry } from '../../../ports/telemetry.js';
 import { AlertState, type Burning, burning, ruleName, rulesOf } from '../budget/alert-rules.js';
@@ -42,6 +44,8 @@ export class SloAlerts implements OnModuleInit {
   >();
   private readonly ending = new Set<string>();
   private readonly sites = new SiteMemory();
+  /** Alerts without a cause, by id, and what was lost when it was looked for. */
+  private readonly unexplained = new Map<string, { readonly fired: Fired; readonly lost: ReadonlySet<string> }>();
 
   constructor(
     @Inject(COLLECTIONS) private readonly collections: Collections,
@@ -52,6 +56,8 @@ export class SloAlerts implements OnModuleInit {
     @Inject(INFRASTRUCTURE) private readonly infrastructure: InfrastructureStore,
     @Inject(DATA_PATH) private readonly dataPath: DataPath,
     @Inject(NOT_KEPT_CHAINS) private readonly notKept: NotKeptChains,
+    @Inject(EXCLUSIONS) private readonly exclusions: Pick<Exclusions, 'lost_servers'>,
+    @Inject(LINK_STATES) private readonly links: Pick<LinkStates, 'lostSwitches'>,
     @Inject(LOG) private readonly log: Log,
   ) {
     this.alerts = collections.open<SloAlert>({
@@ -95,7 +101,8 @@ export class SloAlerts implements OnModuleInit {
           const { began_ms, seen_ms } = violation;
           const told = { began_ms: clock.saidAt(began_ms), seen_ms: clock.saidAt(seen_ms) };
           const { left_share } = budgetOf(history, record, nowMs);
-          const fired = { record, rule, found, began_ms: clock.wallOf(began_ms), told, site, left_share };
+          const untilMs = monotonicMs + BEFORE_MS;
+          const fired = { record, rule, found, began_ms: clock.wallOf(began_ms), told, site, left_share, untilMs };
           this.fire(fired, state, decide, wallMs);
         }
         if (change === 'resolves')
@@ -105,6 +112,7 @@ export class SloAlerts implements OnModuleInit {
       }
     }
     this.endOrphans(ledgers.all(), decide, wallMs);
+    this.explainLate(decide, wallMs, monotonicMs);
   }
 
   /** How many are open, by objective and severity; none where there is no entry. */
@@ -163,6 +171,7 @@ export class SloAlerts implements OnModuleInit {
 
   private fire(fired: Fired, state: AlertState, decide: Decide, wallMs: number): void {
     const { chain_id, slo_id } = fired.record;
+    const { lost } = this;
     this.alertOf(fired, wallMs)
       .then(async (alert) => {
         await this.collections.commit((batch) => {
@@ -176,6 +185,7 @@ export class SloAlerts implements OnModuleInit {
             }),
           );
         });
+        if (alert.cause === null) this.unexplained.set(alert.id, { fired, lost });
         decide({
           subject: chain_id,
           what: `Alert about objective ${slo_id}`,
@@ -188,6 +198,31 @@ export class SloAlerts implements OnModuleInit {
         state.isOpen = false;
         this.log.warn({ error: error.message, chain_id, slo_id }, 'an alert could not be stored');
       });
+  }
+
+  /** That something is lost is known after its grace time only, when the alert may have fired. */
+  private explainLate(decide: Decide, wallMs: number, monotonicMs: number): void {
+    const { lost } = this;
+    for (const [id, { fired, lost: before }] of this.unexplained) {
+      const { record, site, untilMs } = fired;
+      const isNew = (part: string) => !before.has(part) && site.parts.has(part);
+      if (monotonicMs > untilMs || this.alerts.find(id)?.state !== 'open') this.unexplained.delete(id);
+      else if ([...lost].some(isNew)) {
+        this.unexplained.set(id, { fired, lost });
+        this.explain(fired, wallMs)
+          .then(async ({ cause, reactions }) => {
+            if (!cause) return;
+            await this.collections.commit((batch) => {
+              const alert = this.alerts.find(id);
+              if (alert?.state === 'open') batch.put(this.alerts, { ...alert, cause, reactions });
+            });
+            this.unexplained.delete(id);
+            const what = `Cause of the alert about objective ${record.slo_id}`;
+            decide({ subject: record.chain_id, what, why: cause.what, inputs: {} });
+          })
+          .catch((error: Error) => this.log.warn({ error: error.message, id }, 'an alert could not be explained'));
+      }
+    }
   }
 
   private async alertOf(fired: Fired, wallMs: number): Promise<SloAlert> {
@@ -231,7 +266,7 @@ export class SloAlerts implements OnModuleInit {
     const overload = full?.nf ? { nf: full.nf, lost_pps: full.lost_pps } : null;
     const carriage = this.dataPath.carriage(chain_id, AVAILABILITY_WINDOW_S);
     const losesAll = carriage !== null && carriage !== 'unknown' && carriage.share === 0;
-    const cause = causeOf(await this.eventsBefore(told), site, told, overload, losesAll);
+    const cause = causeOf(await this.eventsBefore(told), site, told, overload, losesAll, this.lost);
     return { cause, place, reactions: await this.reactions(site, told, nowMs) };
   }
 
@@ -251,6 +286,10 @@ export class SloAlerts implements OnModuleInit {
   private async reactions(site: ChainSite, violation: Violation, untilMs: number): Promise<SloCause[]> {
     if (!this.view.plan) return [];
     return reactionsOf(await this.source.after(idAt(violation.began_ms), MOST_EVENTS), site, violation, untilMs);
+  }
+
+  private get lost(): ReadonlySet<string> {
+    return new Set([...this.exclusions.lost_servers, ...this.links.lostSwitches]);
   }
 
   private get network() {
@@ -339,6 +378,8 @@ interface Fired {
   readonly told: Violation;
   readonly site: ChainSite;
   readonly left_share: number;
+  /** Monotonic clock: until then a cause is looked for again. */
+  readonly untilMs: number;
 }
 
 const stateName = (of: Pick<LedgerRecord, 'chain_id' | 'slo_id'>, rule: AlertRule) =>

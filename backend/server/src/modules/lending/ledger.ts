@@ -98,7 +98,8 @@ const RECORDED_MS = 1000;
 
 /** When a turn that lasts began, by the wall clock of now: it was set back where that is too late for the time held since. */
 export function begunMs({ from_ms }: LendingTurn, { held_ms }: StoredLoan, nowMs: number): number {
-  return nowMs - from_ms < held_ms - RECORDED_MS ? Math.max(0, Math.round(nowMs - held_ms)) : from_ms;
+  const isTooLate = from_ms > nowMs || nowMs - from_ms < held_ms - RECORDED_MS;
+  return isTooLate ? Math.max(0, Math.round(nowMs - held_ms)) : from_ms;
 }
 
 export interface LedgerChange {

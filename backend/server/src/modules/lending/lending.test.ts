@@ -1,8 +1,9 @@
-import type { Instance } from '@orrery/contract';
+import type { Instance, LendingTurn } from '@orrery/contract';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KEYS } from '../../platform/redis-keys.js';
 import { type FakeAgents, FakeVnf, type LendingBench } from '../../testing/lending-bench.js';
 import { lendingStore, ONE, TWO, twoTunnels } from '../../testing/lending-store.js';
+import { begunMs, type StoredLoan } from './ledger.js';
 
 const lab = lendingStore();
 let agents: FakeAgents;
@@ -152,6 +153,14 @@ it('tells the time for which a turn was held where the wall clock was set back t
   expect(told()).toMatchObject({ from_ms: first.from_ms - backMs, to_ms: null });
   await bench.pass(6);
   expect(told()).toMatchObject({ from_ms: first.from_ms - backMs, to_ms: first.from_ms - backMs + 11_000 });
+});
+
+it('tells no turn as begun in the time to come, however little the wall clock was set back', () => {
+  const begunAt = (from_ms: number, held_ms: number) =>
+    begunMs({ from_ms } as LendingTurn, { held_ms } as StoredLoan, 10_000);
+  expect([begunAt(10_200, 500), begunAt(10_001, 0), begunAt(10_000, 900), begunAt(9000, 1000)]).toEqual([
+    9500, 10_000, 10_000, 9000,
+  ]);
 });
 
 it('of a server in maintenance are lent to nobody until it is back', async () => {

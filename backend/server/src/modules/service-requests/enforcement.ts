@@ -139,6 +139,12 @@ export class Enforcement implements ChainKeeper, OnApplicationBootstrap, OnAppli
     if (pool.operation_id !== null) {
       const operation = this.deployer.operation(pool.operation_id) ?? (await this.operations.get(pool.operation_id));
       if (operation && !isOver(operation)) return this.await(run, pool, operation);
+      if (!operation && pool.removing) {
+        await this.collections.commit((batch) =>
+          this.pools.putIn(batch, { ...this.pools.get(run.key), operation_id: null }),
+        );
+        return { again: 0 };
+      }
       const leftMs = memory.notBeforeMs - performance.now();
       if (!operation && leftMs > 0) return { again: leftMs };
       if (operation) await this.settle(pool, operation.id, endingOf(operation, memory.ended++));

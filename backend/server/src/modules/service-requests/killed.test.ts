@@ -294,3 +294,20 @@ it('a pool that is to go while other ways are looked for begins no other operati
   expect(world.operations.accepted.slice(before).map(({ request }) => request)).toEqual([{ remove: [chain_id] }]);
   expect(pools.find('pool')).toBeUndefined();
 });
+
+it('a pool that is to go before its next operation was asked for begins no other operation than that', async () => {
+  const world = newWorld();
+  const { collections, pools, requests, enforcement, finish } = await server(world, world.store.open());
+  const { chain_id } = await pools.create(DEFINITION, 'ann');
+  await collections.commit((batch) => requests.putIn(batch, requested(1)));
+  await finish();
+  const before = world.operations.accepted.length;
+  // As a server that is killed then has stored it.
+  const operations = before + 1;
+  const begun = { ...pools.get('pool'), operations, operation_id: `op-${chain_id}-${operations}` };
+  await collections.commit((batch) => pools.putIn(batch, begun));
+  await enforcement.remove('pool', 'ann', true);
+  await finish();
+  expect(world.operations.accepted.slice(before).map(({ request }) => request)).toEqual([{ remove: [chain_id] }]);
+  expect(pools.find('pool')).toBeUndefined();
+});

@@ -11,7 +11,7 @@ import { drainedRanges } from '@orrery/planner';
 import { expect, it } from 'vitest';
 import { conflict, invalid, ProblemError, unavailable } from '../../platform/problem.js';
 import type { Deployer, PlanChange } from '../../ports/deployer.js';
-import { Scaler } from './scaler.js';
+import { Scaler, ScalingRefusal } from './scaler.js';
 import type { Scalings } from './scalings.js';
 
 const nf = { chain_id: 'c-1', node_id: 'ids' };
@@ -36,7 +36,7 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const past: { now: Partial<Scaling>[] } = { now: [] };
   const facts = {
     ...{ affinity: ['ip.src'], feasible: true, moved: [] as string[], isTaken: false },
-    ...{ operation_id: 'op-1', owner: null },
+    ...{ operation_id: 'op-1', owner: null, version: 1, state: 'running', meanwhile: () => {} },
   };
   const planned = () => ({ feasible: facts.feasible, diff: { moved: facts.moved }, problems }) as unknown as Plan;
   const requireFree = () => {
@@ -46,6 +46,7 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
     operation: () => undefined,
     change: async ({ chains }: PlanChange, { id, by }: Operation, refusal: (plan: Plan) => string | null) => {
       if (trouble.now) throw trouble.now;
+      facts.meanwhile();
       const why = refusal(planned());
       if (why !== null) throw conflict(why);
       asked.push(chains![0]!.splits![0]!);
@@ -70,7 +71,7 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
     get comingPlan() {
       return coming();
     },
-    deployment: () => ({ version: 1, state: 'running', operation_id: facts.operation_id }),
+    deployment: () => facts,
   };
   const catalogue = { find: () => ({ affinity: facts.affinity, scaling: { max_instances: 4 } }) };
   const looked: NfSplit[] = [];
@@ -189,6 +190,25 @@ it('takes no step on a chain that somebody else deployed anew since, however its
   facts.operation_id = 'op-2';
   await expect(scaler.change(again, 'resize')).rejects.toThrow('Somebody else deployed the chain anew meanwhile.');
   expect(await scaler.change({ ...again, base_operation: 'op-2' }, 'resize')).toMatchObject({ id: 'sc-again.0' });
+});
+
+it('begins nothing, and takes no way back, while its chain is being deployed: that may come to nothing', async () => {
+  const { scaler, stored, begun, facts } = scalerOf([]);
+  await scaler.begin(wish);
+  Object.assign(facts, { version: 2, state: 'deploying', operation_id: 'op-5' });
+  const refusal = await refusalOf(scaler.begin(wish));
+  expect(refusal).toMatchObject({ status: 409, message: expect.stringContaining('The chain is being deployed') });
+  expect(await refusalOf(scaler.preview(wish))).toEqual(refusal);
+  expect(stored).toEqual(['begun', 'told']);
+  const back = { ...begun[0]!, id: 'sc-back' };
+  expect(await refusalOf(scaler.change(back, 'restore'))).toEqual(refusal);
+  await expect(scaler.change(back, 'restore')).rejects.not.toBeInstanceOf(ScalingRefusal);
+  // Once it was cancelled the version of before is asked for, also where it was begun while that was planned.
+  Object.assign(facts, { version: 1, state: 'running', operation_id: 'op-1' });
+  facts.meanwhile = () => {
+    facts.version = 2;
+  };
+  await expect(scaler.change(back, 'restore')).rejects.toThrow('Another version was deployed meanwhile.');
 });
 
 it('moves no flows that follow the ranges of an engine: their state would come later', async () => {

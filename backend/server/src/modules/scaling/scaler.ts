@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
+  type Deployment,
   type NfRef,
   type Operation,
   type Plan,
@@ -160,19 +161,24 @@ export class Scaler {
     const accepted = await this.operations.get(id);
     if (accepted) return this.deployer.operation(id) ?? accepted;
     const operation = { id, kind: 'deploy', by: scaling.cancelled_by ?? scaling.by } as const;
-    return this.deployer.change(this.requestOf(scaling, step, exceptions), operation, (plan) => {
+    const asked = this.requestOf(scaling, step, exceptions);
+    return this.deployer.change(asked, operation, (plan) => {
+      const now = this.requestOf(scaling, step, exceptions);
+      if (now.chains[0]!.version !== asked.chains[0]!.version)
+        throw conflict('Another version was deployed meanwhile.');
       const why = this.reasonAgainst(plan, scaling, step);
       if (why !== null) throw new ScalingRefusal(why);
       return null;
     });
   }
 
-  private requestOf(scaling: Scaling, step: ScalingStep, exceptions?: StagedSplit['exceptions']): PlanChange {
+  private requestOf(scaling: Scaling, step: ScalingStep, exceptions?: StagedSplit['exceptions']) {
     const { nf } = scaling;
     const deployment = this.view.deployment(nf.chain_id);
     if (!isDeployed(deployment)) throw new ScalingRefusal('The chain is not deployed any more.');
+    requireAtRest(deployment);
     const split = splitOfStep(scaling, step, runningNf(this.view.comingPlan, nf), exceptions);
-    return { chains: [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }] };
+    return { chains: [{ chain_id: nf.chain_id, version: deployment.version, splits: [split] }] } satisfies PlanChange;
   }
 
   private reasonAgainst({ diff, problems }: Plan, scaling: Scaling, step: ScalingStep): string | null {
@@ -220,6 +226,7 @@ export class Scaler {
     const deployment = this.view.deployment(nf.chain_id);
     if (!deployment) throw notFound('deployment of chain', nf.chain_id);
     if (deployment.state === 'undeploying') throw conflict('The chain is being taken down.');
+    requireAtRest(deployment);
     const running = runningNf(this.view.comingPlan, nf);
     if (!running)
       throw invalid([{ pointer: '/node_id', detail: `the chain runs no NF ${nf.node_id}`, code: 'unknown-node' }]);
@@ -248,6 +255,11 @@ export class Scaler {
 /** Id of the operation of the step that it is at: the same after a restart. */
 export function operationOf({ id, step }: Pick<Scaling, 'id' | 'step'>): string {
   return `${id}.${step}`;
+}
+
+/** What asks for a version that is being deployed would bring it also where its deployment comes to nothing. */
+function requireAtRest({ state }: Deployment): void {
+  if (state === 'deploying') throw conflict('The chain is being deployed: its instances can change once that is over.');
 }
 
 /** Where no plan has room: what the request named was the number. */

@@ -34,7 +34,7 @@ afterEach(() => void vi.useRealTimers());
 /** A loop all of whose changes are refused. */
 function loopOf(key: readonly string[], utilization: number) {
   const world = {
-    ...{ plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, beginning: () => {} },
+    ...{ plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, state: 'running', beginning: () => {} },
   };
   let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
   const loops = {
@@ -65,7 +65,7 @@ function loopOf(key: readonly string[], utilization: number) {
       get plan() {
         return world.plan;
       },
-      deployment: () => ({}),
+      deployment: () => ({ state: world.state }),
     },
     {},
     { append: ({ type }: { type: string }) => void world.told.push(type) },
@@ -108,6 +108,18 @@ it('waits while something else has the chain, also where that came first at the 
     world.beginning = () => undefined;
     await pass(0.5);
     expect([world.asked, world.told]).toEqual([2, ['scaling.refused']]);
+  }
+});
+
+it('waits while a version of the chain is being deployed, and refuses nothing then', async () => {
+  for (const key of [['ip.src'], []]) {
+    const { world, pass, now } = loopOf(key, 0.95);
+    world.state = 'deploying';
+    await pass(10);
+    expect([world.asked, world.told, now().refusal]).toEqual([0, [], null]);
+    world.state = 'running';
+    await pass(0.5);
+    expect(world.asked).toBe(1);
   }
 });
 

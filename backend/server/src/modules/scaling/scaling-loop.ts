@@ -117,7 +117,7 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       return;
     }
     // What has the chain for a moment refuses nothing.
-    const mayChange = nowMs >= this.notBefore(policy, watch, nowMs) && !this.scalings.isHeld(nf.chain_id);
+    const mayChange = nowMs >= this.notBefore(policy, watch, nowMs) && !this.isTaken(nf.chain_id);
     if (mayChange && (await this.arm(policy, watch, run))) return;
     const changedMs = Math.max(watch.memory.changedMs, this.lastEnd(policy, nowMs));
     const { decision, memory } = decideScaling(policy, load, { ...watch.memory, changedMs }, nowMs);
@@ -179,8 +179,13 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       return 'begun';
     } catch (error) {
       if (!(error instanceof ProblemError) || error.status >= 500) throw error;
-      return this.scalings.isHeld(policy.nf.chain_id) ? 'waits' : { refused: error.message };
+      return this.isTaken(policy.nf.chain_id) ? 'waits' : { refused: error.message };
     }
+  }
+
+  /** Whether something changes the chain, or deploys it, for which another change has to wait. */
+  private isTaken(chainId: string): boolean {
+    return this.scalings.isHeld(chainId) || this.view.deployment(chainId)?.state === 'deploying';
   }
 
   /** Tried again later and later. */

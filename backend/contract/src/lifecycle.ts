@@ -50,6 +50,12 @@ export const Operation = z.strictObject({
   request: RequestedChange.describe(
     'what was asked for, with the versions that were chosen; planned again where something else runs when its turn comes',
   ),
+  as_planned: z
+    .literal(true)
+    .optional()
+    .describe(
+      'it is not planned again but FAILED where something else runs when its turn comes: another plan might move instances, or lose state of flows, that this one leaves alone. Absent: it is planned again',
+    ),
   chains: z
     .array(VersionChange)
     .describe('the versions that it changes; a chain that keeps its version is planned anew'),

@@ -117,7 +117,7 @@ it('by hand: flows become known before a split, and an instance that goes waits 
   expect(out.idle_timeout_s).toBe(KEEP.idle_timeout_s);
   expect(await scalings()).toEqual([]);
   const first = (await scale(2)).body as Operation;
-  expect(first).toMatchObject({ kind: 'deploy', subject: chain_id });
+  expect(first).toMatchObject({ kind: 'deploy', subject: chain_id, as_planned: true });
   expect((await scale(3)).status).toBe(409);
   expect(refusalOf(await preview(3))).toEqual(refusalOf(await scale(3)));
   const done = await over();

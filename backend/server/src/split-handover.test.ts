@@ -93,7 +93,7 @@ it('hands the split over once few flows stay elsewhere, with these as entries of
   await until('it is told', async () => (await events('split.handed-over')).length === 1);
   const [{ data: told }] = (await events('split.handed-over')) as unknown as [{ data: { operation_id: string } }];
   const operation = await server.api.call('getOperation', { params: { id: told.operation_id } });
-  expect(operation).toMatchObject({ state: 'COMPLETED' });
+  expect(operation).toMatchObject({ state: 'COMPLETED', as_planned: true });
   expect((await server.api.call('getDeployment', { params: { chain_id } })).version).toBe(version);
   expect((await events('split.staged')).map(({ subject }) => subject)).toEqual([chain_id]);
   const now = () => server.api.call('getSplit', { params: { chain_id, node_id: 'ids' } });

@@ -115,7 +115,7 @@ export class MemoryOperations {
 
   deployer(store: Store): Deployer {
     return {
-      change: async (request, { id, kind, by }, refusal = () => null) => {
+      change: async (request, { id, kind, by, as_planned }, refusal = () => null) => {
         const known = this.all.get(id);
         if (known) return known;
         const end = this.fortune.endOf(this.asked++);
@@ -124,7 +124,7 @@ export class MemoryOperations {
         const why = refusal(plan);
         if (why !== null) throw conflict(why);
         const operation = {
-          ...{ id, kind, by, state: 'PROCESSING', plan_id: plan.id, request, chains: [] },
+          ...{ id, kind, by, as_planned, state: 'PROCESSING', plan_id: plan.id, request, chains: [] },
           ...{ set_aside: null, cancelled_by: null, error: null },
         } as unknown as Operation;
         await writeIn(store, () => {
@@ -187,7 +187,7 @@ export class MemoryOperations {
     this.without(id, { state: 'ROLLED_BACK', set_aside: null, error: { detail: why, errors: [] } });
   }
 
-  /** Whether it can come about on what is in force; where that is not what it was planned on, it is planned again. */
+  /** Whether it can come about on what is in force; where that is not what it was planned on, it may be planned again. */
   private isPlanned(id: string): boolean {
     if (this.fortune === ALL_DONE) return true;
     const coming = this.planned.get(id)!;
@@ -196,6 +196,7 @@ export class MemoryOperations {
       this.comes(coming);
       return true;
     }
+    if (this.all.get(id)!.as_planned) return false;
     try {
       const plan = this.planOf(this.all.get(id)!.request);
       this.planned.set(id, plan);

@@ -48,6 +48,8 @@ class StalePlan extends ProblemError {
   }
 }
 
+/** What a control loop says of its operation. */
+type About = Pick<Operation, 'id' | 'kind' | 'subject' | 'as_planned'>;
 type Caller = Pick<SessionInfo, 'name' | 'role'>;
 
 /** Accepts deployments: checks, then stores the operation; the reconciler does the rest. */
@@ -71,7 +73,7 @@ export class DeploymentsService implements Deployer {
   /** Plans a change and accepts it as one operation of the kind. Throws like `deploy`. */
   change(
     request: PlanChange,
-    { id, kind, by }: Pick<Operation, 'id' | 'kind' | 'by'>,
+    { id, kind, by, as_planned }: Pick<Operation, 'id' | 'kind' | 'by' | 'as_planned'>,
     refusal: (plan: Plan) => string | null = () => null,
   ): Promise<Operation> {
     return this.mutex.run(async () => {
@@ -80,7 +82,7 @@ export class DeploymentsService implements Deployer {
       return this.planAndAccept(request, async (plan) => {
         const why = plan.feasible ? refusal(plan) : null;
         if (why !== null) throw conflict(why);
-        const about = { id, kind, subject: subjectOf(request, plan) };
+        const about = { id, kind, subject: subjectOf(request, plan), ...(as_planned ? { as_planned } : {}) };
         return this.accept(plan, null, { name: by, role: 'operator' }, about);
       });
     });
@@ -178,12 +180,7 @@ export class DeploymentsService implements Deployer {
   }
 
   /** Stores operation, deployments and the published versions atomically. */
-  private accept(
-    plan: Plan,
-    asked: string | null,
-    caller: Caller,
-    about?: Pick<Operation, 'id' | 'kind' | 'subject'>,
-  ): Promise<Operation> {
+  private accept(plan: Plan, asked: string | null, caller: Caller, about?: About): Promise<Operation> {
     if (driversIn(plan).length > 0 && !mayAct(caller.role, 'admin'))
       throw new ProblemError(
         403,
@@ -203,13 +200,7 @@ export class DeploymentsService implements Deployer {
     });
   }
 
-  private acceptance(
-    plan: Plan,
-    asked: string | null,
-    { versions, putIn }: Publication,
-    by: string,
-    about?: Pick<Operation, 'id' | 'kind' | 'subject'>,
-  ) {
+  private acceptance(plan: Plan, asked: string | null, { versions, putIn }: Publication, by: string, about?: About) {
     const named = new Set([...plan.request.chains.map(({ chain_id }) => chain_id), ...(asked ? [asked] : [])]);
     const chains = changesBetween(this.state.comingVersions, versions, named);
     const [first] = chains;
@@ -218,6 +209,7 @@ export class DeploymentsService implements Deployer {
     const kind = isRemoval ? 'undeploy' : drivers.length > 0 && chains.length === 0 ? 'infrastructure' : 'deploy';
     const now = Date.now();
     const operation: Operation = {
+      ...about,
       id: about?.id ?? newId('op'),
       project: PROJECT,
       kind: about?.kind ?? kind,

@@ -12,7 +12,7 @@ import { changesBetween } from './versions.js';
 
 /**
  * Plans an accepted operation again when its turn comes and something else is in force than it was planned on: an operation
- * before it has ended without effect, or was set aside.
+ * before it has ended without effect, or was set aside. One that is to be carried out as planned fails then.
  */
 @Injectable()
 export class Replanner {
@@ -27,6 +27,10 @@ export class Replanner {
   async planAgain(head: Accepted): Promise<boolean> {
     const base = this.state.planInForce;
     if (this.isCurrent(head, base)) return false;
+    if (head.operation.as_planned) {
+      await this.fail(head, 'another plan might disturb what this one leaves alone');
+      return true;
+    }
     const request = stillToDo(head.operation.request, base, this.infrastructure.current.infrastructure);
     if (!request) {
       await this.commit(head, (operation) => doneAlready(this.state, operation, Date.now()));
@@ -34,7 +38,7 @@ export class Replanner {
     }
     const plan = await this.plans.make(request, base).catch(asRefusal);
     const why = typeof plan === 'string' ? plan : plan.feasible ? null : planRefusal(plan);
-    if (why !== null || typeof plan === 'string') await this.fail(head, why ?? '');
+    if (why !== null || typeof plan === 'string') await this.fail(head, `it cannot be planned on what is: ${why}`);
     else await this.replace(head, plan, request);
     return true;
   }
@@ -50,7 +54,7 @@ export class Replanner {
   }
 
   private fail(head: Accepted, detail: string): Promise<void> {
-    const why = `What it was planned on is not in force, and it cannot be planned on what is: ${detail}`;
+    const why = `What it was planned on is not in force, and ${detail}`;
     return this.commit(head, (operation) => ending(this.state, operation, { state: 'FAILED', why }, Date.now()));
   }
 

@@ -44,13 +44,17 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   };
   const deployer = {
     operation: () => undefined,
-    change: async ({ chains }: PlanChange, { id, by }: Operation, refusal: (plan: Plan) => string | null) => {
+    change: async (
+      { chains }: PlanChange,
+      { id, by, as_planned }: Operation,
+      refusal: (plan: Plan) => string | null,
+    ) => {
       if (trouble.now) throw trouble.now;
       facts.meanwhile();
       const why = refusal(planned());
       if (why !== null) throw conflict(why);
       asked.push(chains![0]!.splits![0]!);
-      const operation = { id, by } as Operation;
+      const operation = { id, by, as_planned } as Operation;
       accepted.set(id, operation);
       return operation;
     },
@@ -177,9 +181,10 @@ it('takes no step on what others have deployed since the step before', async () 
     await expect(scaler.change(emptied, 'restore')).rejects.toThrow(refusal);
   }
   coming = planOf(drainedRanges(halves, 1));
-  expect(await scaler.change(emptied, 'resize')).toMatchObject({ id: `${emptied.id}.2`, by: 'ann' });
+  expect(await scaler.change(emptied, 'resize')).toMatchObject({ id: `${emptied.id}.2`, by: 'ann', as_planned: true });
   const stopped = { ...emptied, id: 'sc-stopped', cancelled_by: 'bob' };
-  expect(await scaler.change(stopped, 'restore')).toMatchObject({ id: 'sc-stopped.2', by: 'bob' });
+  const restored = { id: 'sc-stopped.2', by: 'bob', as_planned: undefined };
+  expect(await scaler.change(stopped, 'restore')).toMatchObject(restored);
 });
 
 it('takes no step on a chain that somebody else deployed anew since, however its instances are', async () => {

@@ -160,7 +160,10 @@ export class Scaler {
     const id = operationOf(scaling);
     const accepted = await this.operations.get(id);
     if (accepted) return this.deployer.operation(id) ?? accepted;
-    const operation = { id, kind: 'deploy', by: scaling.cancelled_by ?? scaling.by } as const;
+    const by = scaling.cancelled_by ?? scaling.by;
+    // Ranges go back on whatever runs: else they would stay drained.
+    const again: Pick<Operation, 'as_planned'> = step === 'restore' ? {} : { as_planned: true };
+    const operation = { id, kind: 'deploy', by, ...again } as const;
     const asked = this.requestOf(scaling, step, exceptions);
     return this.deployer.change(asked, operation, (plan) => {
       const now = this.requestOf(scaling, step, exceptions);

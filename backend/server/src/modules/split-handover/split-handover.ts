@@ -294,7 +294,7 @@ export class SplitHandover implements SplitHandovers, OnModuleInit, OnApplicatio
     if (!this.isStill(plan)) return { total, why: null };
     const version = this.view.deployment(chain_id)?.version ?? chain.version;
     const change = { chains: [{ chain_id, version, splits: [wanted] }] };
-    const operation = { id: operationOf({ name, failed }), kind: 'deploy', by: ACTOR } as const;
+    const operation = { id: operationOf({ name, failed }), kind: 'deploy', by: ACTOR, as_planned: true } as const;
     const refusal = (made: Plan) => (made.base_plan === plan.id ? null : 'something else was deployed meanwhile');
     try {
       const accepted = await step(this.deployer.change(change, operation, refusal));

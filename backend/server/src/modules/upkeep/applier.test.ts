@@ -40,7 +40,7 @@ it('what a killed server stored and did not ask for is asked for by the same id,
   expect(await applier.settle()).toBe('applied');
   expect(change.mock.calls[0]!.slice(0, 2)).toEqual([
     { move: PROPOSAL.moves, max_moved: 1 },
-    { id: 'op-7', kind: 'reconfigure', by: 'ann' },
+    { id: 'op-7', kind: 'reconfigure', by: 'ann', as_planned: true },
   ]);
   expect(end).toHaveBeenCalledExactlyOnceWith('op-7', null, expect.objectContaining({ type: 'upkeep.applied' }));
 });

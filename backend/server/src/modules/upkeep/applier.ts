@@ -93,7 +93,7 @@ export class Applier {
   private async request({ moves, disruption, placement }: Proposal, id: string, by: string): Promise<Operation> {
     const request = { move: moves, max_moved: disruption.moved.length };
     try {
-      return await this.deployer.change(request, { id, kind: 'reconfigure', by }, () => {
+      return await this.deployer.change(request, { id, kind: 'reconfigure', by, as_planned: true }, () => {
         const now = this.view.comingPlan;
         const isSame = now !== null && placementOf(now) === placement;
         return isSame ? null : 'Something else was deployed since it was advised.';

@@ -116,7 +116,7 @@ async function server({ store, state, operations }: World, its: Store) {
   const catalogue = { find: () => ({ affinity: ['ip.src'], scaling: { max_instances: 4 } }) };
   const telemetry = { newest: (key: string) => (key.endsWith('/flows') ? 0 : null) };
   const deployer = operations.deployer(its);
-  const besides = [{ broken: () => [] }, {}, { ownerOf: () => null }];
+  const besides = [{ broken: () => [] }, {}, { ownerOf: () => null }, { areKnown: () => true }];
   const parts = [scalings, deployer, operations.log, view, catalogue, telemetry, ...besides];
   const scaler = new Scaler(...(parts as unknown as ConstructorParameters<typeof Scaler>));
   const handovers = { exceptionsOf: async () => EXCEPTIONS };

@@ -22,6 +22,8 @@ export interface RunningNf {
   readonly split: PlannedSplit | null;
   /** Who gives flows to its instances. */
   readonly at: PlannedSplit['at'];
+  /** The same by name, place and what is hashed. */
+  readonly sharers: string;
   /** Whether flows in progress are known to who splits them, so that they stay when ranges change. */
   readonly tracked: boolean;
   /** It was asked that flows in progress follow the ranges, so that none are tracked. */
@@ -32,7 +34,10 @@ export interface RunningNf {
 }
 
 /** Null: it does not run. */
-export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): RunningNf | null {
+export function runningNf(
+  plan: Pick<Plan, 'graph' | 'chains' | 'splits'> | null,
+  { chain_id, node_id }: NfRef,
+): RunningNf | null {
   const instances = nfInstances(plan?.graph)
     .filter((it) => it.chain_id === chain_id && it.node_id === node_id)
     .toSorted((a, b) => a.ordinal - b.ordinal);
@@ -42,6 +47,7 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
   const entering = plan.graph.edges.filter(({ to, direction }) => ids.has(to) && direction === 'forward');
   const at = entering.some(({ from }) => from === null) ? 'switch' : 'engine';
   const hashed = entering.length > 0 && entering.every(({ key }) => key.length > 0);
+  const sharers = new Set(entering.map(({ from, from_server, key }) => JSON.stringify([from, from_server, key])));
   const chain = plan.chains.find((it) => it.chain_id === chain_id);
   const asked = chain?.splits?.find((it) => it.node_id === node_id);
   const waived = asked?.keep_flows === null;
@@ -55,6 +61,7 @@ export function runningNf(plan: Plan | null, { chain_id, node_id }: NfRef): Runn
     ranges: instances.length === 1 ? [] : ranges.length > 0 ? ranges : equalRanges(instances.length),
     split,
     at,
+    sharers: [...sharers].toSorted().join(),
     tracked: hashed && kept,
     waived,
     asked,

@@ -33,10 +33,10 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const trouble: { now: Error | null; broken: object[] } = { now: null, broken: [] };
   const accepted = new Map<string, Operation>();
   const asked: NfSplit[] = [];
-  const past: { now: Partial<Scaling>[] } = { now: [] };
   const facts = {
     ...{ affinity: ['ip.src'], feasible: true, moved: [] as string[], isTaken: false },
-    ...{ operation_id: 'op-1', owner: null, version: 1, state: 'running', meanwhile: () => {} },
+    ...{ operation_id: 'op-1', owner: null, version: 1, state: 'running', known: true },
+    meanwhile: () => {},
   };
   const planned = () => ({ feasible: facts.feasible, diff: { moved: facts.moved }, problems }) as unknown as Plan;
   const requireFree = () => {
@@ -69,7 +69,6 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
     },
     tell: async () => void stored.push('told'),
     forget: async () => void stored.push('forgotten'),
-    ofNf: () => past.now,
   } as unknown as Scalings;
   const view = {
     get comingPlan() {
@@ -89,9 +88,10 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const telemetry = { newest: (key: string) => (key === 'nf/web.ids/untracked_pps' ? untracked_pps : null) };
   const boards = { broken: () => trouble.broken };
   const notKept = { ownerOf: () => facts.owner };
-  const parts = [scalings, deployer, operations, view, catalogue, telemetry, boards, plans, notKept];
+  const tracked = { areKnown: () => facts.known };
+  const parts = [scalings, deployer, operations, view, catalogue, telemetry, boards, plans, notKept, tracked];
   const scaler = new Scaler(...(parts as unknown as ConstructorParameters<typeof Scaler>));
-  return { scaler, stored, begun, trouble, asked, past, facts, looked };
+  return { scaler, stored, begun, trouble, asked, facts, looked };
 }
 
 it('makes no change by a plan that tells lost state where flows are to stay, also of another NF of the chain', async () => {
@@ -299,13 +299,24 @@ it('has engines track the flows of a first NF before it is split, and the switch
   expect(asked[1]).toEqual({ node_id: 'ids', instances: 2, ranges: halves, staged });
 });
 
-it('splits a first NF at once whose flows engines know, and again where the wait for that was cut short', async () => {
-  const { scaler, begun, past } = scalerOf([], () => firstOf({ instances: 1, staged }));
-  past.now = [{ steps: ['stage', 'settle', 'resize'], step: 1, state: 'cancelled' }];
-  await scaler.begin(wish);
-  past.now = [{ steps: ['stage', 'settle', 'resize'], step: 3, state: 'completed' }];
-  await scaler.begin(wish);
-  expect(begun.map(({ steps }) => steps)).toEqual([['stage', 'settle', 'resize'], ['resize']]);
+it('splits an NF at once whose flows are known, and waits first where they may not all be, whoever had them tracked', async () => {
+  const keep_flows = { capacity: 9, idle_timeout_s: 5 };
+  for (const [plan, first, split] of [
+    [firstOf({ instances: 1, staged }), 'stage', { staged }],
+    [firstOf({ instances: 1, keep_flows }), 'track', {}],
+    [running, 'track', {}],
+  ] as const) {
+    const { scaler, begun, facts, asked } = scalerOf([], () => plan);
+    facts.known = false;
+    await scaler.begin(wish);
+    facts.known = true;
+    await scaler.begin(wish);
+    expect(begun.map(({ steps }) => steps)).toEqual([[first, 'settle', 'resize'], ['resize']]);
+    // As many flows as before, for as long.
+    expect(asked[0]).toEqual({ node_id: 'ids', instances: 1, ...split });
+    facts.known = false;
+    await expect(scaler.begin({ ...wish, instances: 1 })).rejects.toThrow('ids has 1 instance already');
+  }
 });
 
 it('takes instances of a first NF away by its engines, and by the switches where these send flows to them', async () => {

@@ -24,8 +24,16 @@ import { OPERATIONS, type OperationLog } from '../../ports/operation-log.js';
 import { PLANS, type PlanStore } from '../../ports/plan-store.js';
 import { TELEMETRY, type Telemetry } from '../../ports/telemetry.js';
 import { isDeployed, lostBoard, type RunningNf, runningNf, whyNotOfOthers, whyNotThere } from './running-nf.js';
-import { keepsNothing, type ScaledWish, type ScalingWay, scalingWay, splitOfStep } from './scaling-way.js';
+import {
+  idleTimeoutOf,
+  keepsNothing,
+  type ScaledWish,
+  type ScalingWay,
+  scalingWay,
+  splitOfStep,
+} from './scaling-way.js';
 import { Scalings } from './scalings.js';
+import { TrackedFlows } from './tracked-flows.js';
 
 /** How long the latest figure of a split counts. */
 const FRESH_MS = 3000;
@@ -60,6 +68,7 @@ export class Scaler {
     @Inject(BOARDS) private readonly boards: BoardView,
     @Inject(PLANS) private readonly plans: PlanStore,
     @Inject(NOT_KEPT_CHAINS) private readonly notKept: NotKeptChains,
+    @Inject(TrackedFlows) private readonly trackedFlows: TrackedFlows,
   ) {}
 
   /** Whether flows of the NF may meet any instance, so that none has to stay. */
@@ -97,7 +106,8 @@ export class Scaler {
     const running = this.runningOf(nf);
     const owner = this.notKept.ownerOf(nf.chain_id);
     if (owner !== null) throw conflict(whyNotOfOthers(owner));
-    const circumstances = { catalogue: this.catalogue, isUnsettled: this.isUnsettled(nf) };
+    const isUnsettled = !this.trackedFlows.areKnown(nf, idleTimeoutOf(running.asked));
+    const circumstances = { catalogue: this.catalogue, isUnsettled };
     const { from, to, before, after, steps, splits, idle_timeout_s } = scalingWay(running, wish, circumstances);
     const full = flows === 'keep' && !this.keepsNothing(running) ? this.fullSwitch(nf, running) : null;
     if (full !== null) throw conflict(full);
@@ -246,12 +256,6 @@ export class Scaler {
     return untracked > 0
       ? `A switch has no entries left for flows of ${node_id} that begin: they would follow other ranges without their state.`
       : null;
-  }
-
-  /** Whether the flows became tracked by a change that did not wait until all were known. */
-  private isUnsettled(nf: NfRef): boolean {
-    const last = this.scalings.ofNf(nf).find(({ steps }) => steps.includes('settle'));
-    return last !== undefined && last.state !== 'completed' && last.step <= last.steps.indexOf('settle');
   }
 }
 

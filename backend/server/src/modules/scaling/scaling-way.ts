@@ -30,7 +30,7 @@ export interface ScaledWish extends Pick<ScaleRequest, 'instances' | 'flows'> {
 /** What the plan does not say. */
 interface Circumstances {
   readonly catalogue: Pick<NfDescriptors, 'find'>;
-  /** The flows became tracked by a change that did not wait until all were known. */
+  /** Flows may be in progress that who tracks them does not know: they have not sent a packet since. */
   readonly isUnsettled: boolean;
 }
 
@@ -64,7 +64,7 @@ export function splitOfStep(
   now: { readonly at: RunningNf['at']; readonly asked: Asked } | null,
   exceptions: StagedSplit['exceptions'] = [],
 ): NfSplit {
-  const bySwitches = step === 'track' && now?.at === 'switch';
+  const bySwitches = step === 'track' && now?.at === 'switch' && !now.asked?.keep_flows;
   const staged = stagedBy(change, step, now?.asked, exceptions);
   return {
     node_id: change.nf.node_id,
@@ -133,8 +133,8 @@ function stepsOf(
   const isUnknown = at === 'switch' && flows === 'keep' && !tracked && !free && !bySwitches;
   const why = isUnknown ? whyNoEngines(running) : null;
   const inSteps = isStaged || (isUnknown && why === null);
-  const mayTrack = at === 'engine' || bySwitches === true || inSteps;
-  const knows = tracked || mayTrack || free;
+  const mayTrack = tracked || at === 'engine' || bySwitches === true || inSteps;
+  const knows = mayTrack || free;
   if (!knows && flows === 'keep')
     throw refused(
       '/flows',
@@ -146,7 +146,8 @@ function stepsOf(
   const known = (tracked && !isUnsettled) || free || !mayTrack;
   const track: ScalingStep[] = known ? [] : [inSteps ? 'stage' : 'track', 'settle'];
   if (to === from) {
-    if (track.length === 0) throw refused('/instances', `${name} has ${instancesText(from)} already`, 'unchanged');
+    if (tracked || track.length === 0)
+      throw refused('/instances', `${name} has ${instancesText(from)} already`, 'unchanged');
     return track;
   }
   if (free) return ['resize'];

@@ -139,10 +139,9 @@ it('keeps what the next change of an NF is decided by, however many others there
   const nf = { chain_id: 'c-2', node_id: 'vpn' };
   const tracking = { nf, from: 2, to: 2, steps: ['track'] as Scaling['steps'] };
   await end('changed', { nf });
-  await end('waited', { ...tracking, steps: ['track', 'settle'], state: 'cancelled' });
   for (let n = 0; n < 12; n++) await end(`failed-${n}`, { ...tracking, state: 'failed' });
   for (let n = 0; n < 201; n++) await end(`sc-${n}`);
   const failed = Array.from({ length: 10 }, (_, n) => `failed-${11 - n}`);
-  expect(scalings.ofNf(nf).map(({ id }) => id)).toEqual([...failed, 'waited', 'changed']);
+  expect(scalings.ofNf(nf).map(({ id }) => id)).toEqual([...failed, 'changed']);
   expect(scalings.all()).toHaveLength(200);
 });

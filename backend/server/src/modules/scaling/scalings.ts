@@ -179,18 +179,14 @@ export class Scalings implements OnModuleInit {
   }
 }
 
-/**
- * Those of an NF by which its next change is decided: the latest that are over, the last that waited for flows, and the last that
- * changed the number.
- */
+/** Those of an NF by which its next change is decided: the latest that are over, and the last that changed the number. */
 function neededOf(ofNf: readonly Scaling[]): Scaling[] {
   const over = ofNf.filter(({ state }) => state !== 'running');
-  const waited = over.find(({ steps }) => steps.includes('settle'));
   const changed = over.find(({ from, to }) => from !== to);
-  return [...over.slice(0, KEEP_OF_NF), ...(waited ? [waited] : []), ...(changed ? [changed] : [])];
+  return [...over.slice(0, KEEP_OF_NF), ...(changed ? [changed] : [])];
 }
 
-function nameOf({ chain_id, node_id }: NfRef): string {
+export function nameOf({ chain_id, node_id }: NfRef): string {
   return `${chain_id}/${node_id}`;
 }
 

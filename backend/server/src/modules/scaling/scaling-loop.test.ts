@@ -1,4 +1,4 @@
-import { type Plan, ScalingPolicyRequest } from '@orrery/contract';
+import { type Plan, type Scaling, ScalingPolicyRequest } from '@orrery/contract';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ControlLoops } from '../../platform/control-loop/control-loops.js';
 import type { LoopRun } from '../../platform/control-loop/definition.js';
@@ -31,10 +31,11 @@ const planOf = (key: readonly string[], from: string | null = 'web.fw.0', execut
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A loop all of whose changes are refused. */
+/** A loop all of whose changes are refused, or begin and fail. */
 function loopOf(key: readonly string[], utilization: number) {
   const world = {
-    ...{ plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, state: 'running', beginning: () => {} },
+    ...{ plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, beginning: () => {} },
+    ...{ state: 'running', fails: false, made: [] as Scaling[], hindrance: null as string | null },
   };
   let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
   const loops = {
@@ -44,20 +45,24 @@ function loopOf(key: readonly string[], utilization: number) {
     },
   } as unknown as ControlLoops;
   const instance = { id: 'web.ids.0', ordinal: 0, utilization, share: utilization, limit: 1, queue: 0, delay_us: null };
-  const load = { instances: [instance], ranges: [], behind: null, hindrance: null };
-  const loadOf = (share: number) => ({ ...load, instances: [{ ...instance, utilization: share, share }] });
+  const load = { instances: [instance], ranges: [], behind: null };
+  const loadOf = (share: number) => ({
+    ...{ ...load, hindrance: world.hindrance, instances: [{ ...instance, utilization: share, share }] },
+  });
   const scaler = {
     keepsNothing: () => false,
-    begin: async () => {
+    begin: async ({ instances: to }: { instances: number }) => {
       world.asked++;
       world.beginning();
+      const failed = { from: 1, to, state: 'failed', ended_ms: Date.now() } as Scaling;
+      if (world.fails) return void world.made.unshift(failed);
       throw conflict('no core is free');
     },
   };
   const parts = [
     loops,
     { all: () => [policy], revisionOf: () => 1 },
-    { running: () => [], ofChain: () => undefined, ofNf: () => [], isHeld: () => world.held },
+    { running: () => [], ofChain: () => undefined, ofNf: () => world.made, isHeld: () => world.held },
     scaler,
     {},
     { of: () => loadOf(world.utilization) },
@@ -158,4 +163,23 @@ it('has engines track the flows of a first NF that can be split in steps, before
   world.plan = planOf([], null);
   await pass(2);
   expect(world.asked).toBe(1);
+});
+
+it('has flows tracked again later and later where that fails, and not while an agent is away', async () => {
+  const { world, pass, now } = loopOf([], 0.5);
+  world.fails = true;
+  world.hindrance = 'the agent of server-1 is away';
+  await pass(10);
+  expect(world.asked).toBe(0);
+  world.hindrance = null;
+  await pass(0.5);
+  // After 5 s, 10 s, 20 s and 40 s.
+  for (const seconds of [5, 10, 20, 40]) {
+    const { asked } = world;
+    await pass(seconds - 0.5);
+    expect(world.asked).toBe(asked);
+    await pass(0.5);
+    expect(world.asked).toBe(asked + 1);
+  }
+  expect(now().state).toBe('watching');
 });

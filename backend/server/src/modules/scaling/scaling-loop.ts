@@ -118,8 +118,8 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     }
     // What has the chain for a moment refuses nothing.
     const mayChange = nowMs >= this.notBefore(policy, watch, nowMs) && !this.isTaken(nf.chain_id);
-    if (mayChange && (await this.arm(policy, watch, run))) return;
-    const changedMs = Math.max(watch.memory.changedMs, this.lastEnd(policy, nowMs));
+    if (mayChange && whyNotJudged(load) === null && (await this.arm(policy, watch, run))) return;
+    const changedMs = Math.max(watch.memory.changedMs, this.lastChange(policy, nowMs));
     const { decision, memory } = decideScaling(policy, load, { ...watch.memory, changedMs }, nowMs);
     if (memory.side === 'over') watch.overMs = nowMs;
     if (decision.kind === 'none') {
@@ -221,10 +221,11 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     this.events.append({ type: 'scaling.refused', subject: id, message, actor: ACTOR, data: { policy_id: id, ...nf } });
   }
 
-  /** Monotonic clock: when a change may be made again, after refusals and after changes that failed. */
+  /** Monotonic clock: when a change may be made again, after refusals and after those that failed, also to track flows. */
   private notBefore(policy: StoredScalingPolicy, { notBeforeMs }: Watch, nowMs: number): number {
     const failures = this.failuresOf(policy);
-    return failures === 0 ? notBeforeMs : Math.max(notBeforeMs, this.lastEnd(policy, nowMs) + retryMs(failures - 1));
+    const failed = failures === 0 ? undefined : this.scalings.ofNf(policy.nf).find(({ state }) => state === 'failed');
+    return Math.max(notBeforeMs, this.endOf(failed, nowMs) + retryMs(failures - 1));
   }
 
   private watchOf(policy: StoredScalingPolicy): Watch {
@@ -249,12 +250,17 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     return first < 0 ? over.length : first;
   }
 
-  /** When the last change of the NF ended, whoever asked for it. Its age is taken from the wall clock once, and is at least 0. */
-  private lastEnd({ nf }: StoredScalingPolicy, nowMs: number): number {
-    const last = this.scalings.ofNf(nf).find(({ from, to, ended_ms }) => from !== to && ended_ms !== null);
-    if (!last) return Number.NEGATIVE_INFINITY;
-    const endMs = this.ends.get(last) ?? nowMs - Math.max(Date.now() - last.ended_ms!, 0);
-    this.ends.set(last, endMs);
+  /** When the number of the NF's instances was last changed, or failed to be, whoever asked for it. */
+  private lastChange({ nf }: StoredScalingPolicy, nowMs: number): number {
+    const isOver = ({ from, to, ended_ms }: Scaling) => from !== to && ended_ms !== null;
+    return this.endOf(this.scalings.ofNf(nf).find(isOver), nowMs);
+  }
+
+  /** Monotonic clock. Its age is taken from the wall clock once, and is at least 0. */
+  private endOf(scaling: Scaling | undefined, nowMs: number): number {
+    if (!scaling) return Number.NEGATIVE_INFINITY;
+    const endMs = this.ends.get(scaling) ?? nowMs - Math.max(Date.now() - scaling.ended_ms!, 0);
+    this.ends.set(scaling, endMs);
     return endMs;
   }
 
@@ -265,7 +271,7 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     if (whyNotJudged(load) !== null) return 'not-judged';
     const nowMs = performance.now();
     const { memory } = this.watchOf(policy);
-    if (nowMs - Math.max(memory.changedMs, this.lastEnd(policy, nowMs)) < policy.cooldown_s * 1000) return 'cooling';
+    if (nowMs - Math.max(memory.changedMs, this.lastChange(policy, nowMs)) < policy.cooldown_s * 1000) return 'cooling';
     return ({ over: 'overloaded', under: 'idle', between: 'watching' } as const)[memory.side];
   }
 

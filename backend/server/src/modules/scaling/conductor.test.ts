@@ -26,7 +26,8 @@ afterEach(() => void vi.useRealTimers());
 
 function conductorOf(stored: Scaling) {
   const state = {
-    ...{ scaling: stored, isBeginning: false, needsExceptions: false, broken: [] as object[], takenBack: 0, pps: 0 },
+    ...{ scaling: stored, isBeginning: false, needsExceptions: false, broken: [] as object[] },
+    ...{ takenBackBy: [] as string[], pps: 0 },
     ...{ deployment: DEPLOYED as Partial<Deployment> | undefined, accepted: null as Partial<Operation> | null },
     change: (): Promise<Partial<Operation>> => Promise.reject(new ScalingRefusal('no room')),
   };
@@ -43,7 +44,7 @@ function conductorOf(stored: Scaling) {
   };
   const handovers = { exceptionsOf: async () => 'leaf-1 is away' };
   const telemetry = { newest: (key: string) => (key.endsWith('/pps') ? state.pps : null) };
-  const deployer = { takeBack: async () => void state.takenBack++ };
+  const deployer = { takeBack: async (_id: string, _why: string, by: string) => void state.takenBackBy.push(by) };
   const operations = { get: async () => state.accepted };
   const view = { plan, deployment: () => state.deployment };
   const boards = { broken: () => state.broken };
@@ -155,8 +156,13 @@ it.each([
   expect(state.scaling.step).toBe(2);
 });
 
-it('takes an operation back that could not go on for ten seconds', async () => {
-  const { state, look } = conductorOf(draining(2));
+const restoring = draining(3, { steps: ['drain', 'empty', 'resize', 'restore'], cancelled_by: 'bob' });
+
+it.each([
+  [draining(2), 'ann'],
+  [restoring, 'bob'],
+])('takes a stuck operation back after ten seconds, for who cancelled the change or began it', async (scaling, by) => {
+  const { state, look } = conductorOf(scaling);
   state.change = async () => ({ id: 'sc-1.2', state: 'PROCESSING' });
   await look();
   vi.advanceTimersByTime(15_000);
@@ -164,10 +170,10 @@ it('takes an operation back that could not go on for ten seconds', async () => {
   await look();
   vi.advanceTimersByTime(10_000);
   await look();
-  expect(state.takenBack).toBe(0);
+  expect(state.takenBackBy).toEqual([]);
   vi.advanceTimersByTime(1);
   await look();
-  expect(state.takenBack).toBe(1);
+  expect(state.takenBackBy).toEqual([by]);
 });
 
 it('leaves a change alone until it is known whether there will be one', async () => {

@@ -175,8 +175,9 @@ export class ScalingConductor {
     }
     const nowMs = performance.now();
     watch.stuckMs ??= nowMs;
+    const { by, cancelled_by } = scaling;
     if (nowMs - watch.stuckMs > PATIENCE_MS)
-      await this.deployer.takeBack(id, error?.detail ?? 'it could not go on', scaling.by);
+      await this.deployer.takeBack(id, error?.detail ?? 'it could not go on', cancelled_by ?? by);
     return null;
   }
 

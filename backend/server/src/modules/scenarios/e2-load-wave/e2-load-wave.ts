@@ -159,7 +159,7 @@ async function prepare(stage: Stage, memory: Memory, parameters: Parameters): Pr
 }
 
 /** Part of the least load that one instance carries without waiting for its CPU: then packets would come in batches, which cost less. */
-const ALONE = 0.25;
+const ALONE = 0.125;
 
 /** Before anything follows the load. */
 async function measure(stage: Stage, memory: Memory, parameters: Parameters): Promise<void> {
@@ -185,7 +185,7 @@ async function measure(stage: Stage, memory: Memory, parameters: Parameters): Pr
     },
   });
   const { api, started_ms } = stage;
-  await stage.wait(alone_s, 'single instances carry a quarter of the least load');
+  await stage.wait(alone_s, 'single instances carry an eighth of the least load');
   const cost = await Promise.all(
     SCALED.map(async (nf): Promise<[Nf, number]> => {
       const mean = async (metric: 'cpu' | 'bps') =>

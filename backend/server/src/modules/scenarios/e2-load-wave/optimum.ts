@@ -15,7 +15,7 @@ export function costOf(nf: string, cpu: number | null, bps: number | null, cpu_l
   if (!cpu || !bps) throw new Error(`nothing was measured of ${nf}`);
   if (cpu > FREE * cpu_limit)
     throw new Error(
-      `a quarter of the least load takes ${cpu.toFixed(3)} cores of ${nf}, which may use ${cpu_limit}: what it costs alone is not known; choose a smaller scale or a higher CPU limit`,
+      `an eighth of the least load takes ${cpu.toFixed(3)} cores of ${nf}, which may use ${cpu_limit}: what it costs alone is not known; choose a smaller scale or a higher CPU limit`,
     );
   return cpu / bps;
 }

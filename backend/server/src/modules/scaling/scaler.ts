@@ -185,6 +185,15 @@ export class Scaler {
     });
   }
 
+  /** Why the deployment of a chain does not go on, for which changes of its instances wait. Null: it does, or there is none. */
+  stuckDeployment(chainId: string): string | null {
+    const deployment = this.view.deployment(chainId);
+    if (deployment?.state !== 'deploying') return null;
+    const operation = this.deployer.operation(deployment.operation_id);
+    if (operation?.state !== 'FAILED_TEMP') return null;
+    return `The chain is being deployed, which does not go on: ${operation.error?.detail ?? 'it waits'}`;
+  }
+
   private requestOf(scaling: Scaling, step: ScalingStep, exceptions?: StagedSplit['exceptions']) {
     const { nf } = scaling;
     const deployment = this.view.deployment(nf.chain_id);

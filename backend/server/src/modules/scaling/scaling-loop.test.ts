@@ -36,6 +36,7 @@ function loopOf(key: readonly string[], utilization: number) {
   const world = {
     ...{ plan: planOf(key), told: [] as string[], asked: 0, utilization, held: false, beginning: () => {} },
     ...{ state: 'running', fails: false, made: [] as Scaling[], hindrance: null as string | null },
+    stuck: null as string | null,
   };
   let look: (run: LoopRun) => Promise<unknown> = async () => undefined;
   const loops = {
@@ -51,6 +52,7 @@ function loopOf(key: readonly string[], utilization: number) {
   });
   const scaler = {
     keepsNothing: () => false,
+    stuckDeployment: () => world.stuck,
     begin: async ({ instances: to }: { instances: number }) => {
       world.asked++;
       world.beginning();
@@ -89,6 +91,17 @@ function loopOf(key: readonly string[], utilization: number) {
   };
   return { world, pass, now: () => loop.describe(policy) };
 }
+
+it('says of an overloaded NF whose chain is being deployed, without end, that nothing is scaled meanwhile', async () => {
+  const { world, pass, now } = loopOf(['ip.src'], 0.95);
+  world.state = 'deploying';
+  await pass(10);
+  expect(now()).toMatchObject({ state: 'overloaded', refusal: null });
+  world.stuck = 'The chain is being deployed, which does not go on: s-1 is away';
+  await pass(10);
+  expect(now()).toMatchObject({ state: 'overloaded', refusal: world.stuck });
+  expect(world).toMatchObject({ asked: 0, told: ['scaling.refused'] });
+});
 
 it('leaves an NF overloaded whose change was refused, and tells that once', async () => {
   const { world, pass, now } = loopOf(['ip.src'], 0.95);

@@ -132,7 +132,11 @@ export class ScalingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       return this.tell(policy, watch, 'refusal', decision.why, load, run);
     }
     // Without the change it stays due.
-    if (!mayChange) return;
+    if (!mayChange) {
+      const stuck = this.scaler.stuckDeployment(nf.chain_id);
+      if (stuck !== null) this.tell(policy, watch, 'refusal', stuck, load, run);
+      return;
+    }
     const { kind, instance, instances, why } = decision;
     const what =
       kind === 'out' ? `Split ${instance.id}: ${instances} instances` : `Remove ${instance.id}: ${instances} instances`;

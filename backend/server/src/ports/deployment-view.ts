@@ -14,6 +14,8 @@ export interface DeploymentView {
   readonly planInForce: Plan | null;
   /** The plan in effect once every accepted operation is done: the base of the next plan. */
   readonly comingPlan: Plan | null;
+  /** An operation is being taken back: until that is over, packets may take what its plan had. */
+  readonly isGoingBack: boolean;
   /** What accepted operations will have changed of the drivers of switches by then. */
   readonly comingDrivers: readonly DriverChange[];
   /** Servers that have, or will have, instances, hops or exits. */

@@ -127,6 +127,10 @@ export class DesiredStore implements DeploymentView, OnModuleInit {
     this.queue = queue;
   }
 
+  get isGoingBack(): boolean {
+    return this.desired.retreat !== null;
+  }
+
   get comingPlan(): Plan | null {
     return this.coming.at(-1)?.plan ?? this.planInForce;
   }

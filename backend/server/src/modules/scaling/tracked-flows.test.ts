@@ -28,7 +28,7 @@ function planOf(split: Pick<NfSplit, 'keep_flows'> = {}, instances = 2, from_ser
 }
 
 function serverWith(planInForce: Plan) {
-  const view = { plan: planInForce, planInForce };
+  const view = { plan: planInForce, planInForce, isGoingBack: false };
   const listeners: (() => void)[] = [];
   const tracked = new TrackedFlows({
     ...{ onChange: (listener: () => void) => void listeners.push(listener) },
@@ -37,6 +37,9 @@ function serverWith(planInForce: Plan) {
     },
     get planInForce() {
       return view.planInForce;
+    },
+    get isGoingBack() {
+      return view.isGoingBack;
     },
   } as unknown as DeploymentView);
   tracked.onApplicationBootstrap();
@@ -85,5 +88,22 @@ it('flows stay known when the number of instances changes, and not when another 
   change({ plan: before });
   expect(areKnown()).toBe(false);
   wait(IDLE_S);
+  expect(areKnown()).toBe(true);
+});
+
+it('a move that is taken back counts from when all is back, not from when that begins', () => {
+  const before = planOf();
+  const { change, wait, areKnown } = serverWith(before);
+  wait(IDLE_S);
+  expect(areKnown()).toBe(true);
+  change({ plan: planOf({}, 2, 's-2') });
+  expect(areKnown()).toBe(false);
+  change({ plan: before, isGoingBack: true });
+  wait(IDLE_S);
+  expect(areKnown()).toBe(false);
+  change({ isGoingBack: false });
+  wait(IDLE_S - 1);
+  expect(areKnown()).toBe(false);
+  wait(1);
   expect(areKnown()).toBe(true);
 });

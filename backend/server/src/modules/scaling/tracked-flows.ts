@@ -17,7 +17,7 @@ interface Tracked {
  */
 @Injectable()
 export class TrackedFlows implements OnApplicationBootstrap {
-  private looked: Pick<DeploymentView, 'plan' | 'planInForce'> | null = null;
+  private looked: Pick<DeploymentView, 'plan' | 'planInForce' | 'isGoingBack'> | null = null;
   /** By the names of NFs. */
   private tracked: ReadonlyMap<string, Tracked> = new Map();
 
@@ -36,17 +36,22 @@ export class TrackedFlows implements OnApplicationBootstrap {
   }
 
   private look(): void {
-    const { plan, planInForce } = this.view;
-    if (this.looked?.plan === plan && this.looked.planInForce === planInForce) return;
-    this.looked = { plan, planInForce };
+    const { plan, planInForce, isGoingBack } = this.view;
+    const { looked } = this;
+    if (looked?.plan === plan && looked.planInForce === planInForce && looked.isGoingBack === isGoingBack) return;
+    this.looked = { plan, planInForce, isGoingBack };
     const nowMs = performance.now();
     const inForce = trackersOf(planInForce);
     // Another plan is being carried out or taken back: who tracks flows by it may have lost them when that is over.
     const now = plan === planInForce ? inForce : trackersOf(plan);
     const tracked = new Map<string, Tracked>();
     for (const [name, who] of inForce) {
-      const by = now.get(name) === who ? who : `${who} and ${now.get(name)}`;
       const known = this.tracked.get(name);
+      if (isGoingBack && known?.by !== who) {
+        tracked.set(name, { by: 'others, until all is back', sinceMs: Number.POSITIVE_INFINITY });
+        continue;
+      }
+      const by = now.get(name) === who ? who : `${who} and ${now.get(name)}`;
       tracked.set(name, known?.by === by ? known : { by, sinceMs: nowMs });
     }
     this.tracked = tracked;

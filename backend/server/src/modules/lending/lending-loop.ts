@@ -129,7 +129,8 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
     const members = group ? this.membersOf(desk, group, nowMs) : [];
     desk.keepOnly(members.map(({ id }) => id));
     const settings = group && settingsOf(group);
-    const vnfs = members.map((member) => this.asVnf(member, desk, nowMs));
+    const works = this.works();
+    const vnfs = members.map((member) => this.asVnf(member, desk, nowMs, works));
     const state = stateOf(desk.ledger, (loan) => this.isSettled(desk, loan));
     const wants = (vnf: Vnf) =>
       settings !== undefined && group!.enabled && LENDING_STRATEGIES[settings.strategy].wants(vnf, settings);
@@ -223,7 +224,8 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
       }
       return { id, works };
     });
-    const vnfs = members.map((member) => this.asVnf(member, desk, nowMs));
+    const works = this.works();
+    const vnfs = members.map((member) => this.asVnf(member, desk, nowMs, works));
     const asking = vnfs.map((vnf) => ({ ...vnf, can: vnf.can.filter((id) => passed.get(vnf.id) !== id) }));
     const why = settings.strategy === 'round-robin' ? 'turn' : 'overload';
     const state = stateOf(desk.ledger, (loan) => this.isSettled(desk, loan));
@@ -271,14 +273,23 @@ export class LendingLoop implements OnApplicationBootstrap, OnApplicationShutdow
   }
 
   /** What cannot be carried out now waits. */
-  private asVnf({ id, nf, usage, can }: Member, desk: Desk, nowMs: number): Vnf {
+  private asVnf({ id, nf, usage, can }: Member, desk: Desk, nowMs: number, works = this.works()): Vnf {
     if (!desk.mayCall(id, nowMs) || desk.isBusy(id)) return { id, usage, can: [] };
     const isOpen = (accelerator: string) => {
-      const kind = this.members.by(accelerator);
       const mayCall = desk.mayCall(callOf({ accelerator, vnf: id }), nowMs);
-      return mayCall && kind.works(accelerator) && kind.hindrance(accelerator, nf) === null;
+      return mayCall && works(accelerator) && this.members.by(accelerator).hindrance(accelerator, nf) === null;
     };
     return { id, usage, can: can.filter(isOpen) };
+  }
+
+  /** Whether accelerators work, asked once of each: of a slot it takes a look at every board. */
+  private works(): (accelerator: string) => boolean {
+    const known = new Map<string, boolean>();
+    return (accelerator) => {
+      const works = known.get(accelerator) ?? this.members.by(accelerator).works(accelerator);
+      known.set(accelerator, works);
+      return works;
+    };
   }
 
   private isLentElsewhere({ id }: StoredGroup, accelerator: string): boolean {

@@ -131,6 +131,9 @@ describe('the cause of a violation', () => {
     const hung = at(5, silence('leaf-1'));
     expect(causeOf([hung], site, VIOLATION, null, false, new Set(['leaf-1']))).toMatchObject({ id: 'leaf-1' });
     expect(causeOf([hung], site, VIOLATION, null, false, new Set(['leaf-2']))).toBeNull();
+    // Its agent was back between.
+    const back: EventDraft = { type: 'node.connected', subject: 'leaf-1', message: 'back', data: { origin: 'twin' } };
+    expect(causeOf([hung, at(2, back)], site, VIOLATION, null, false, new Set(['leaf-1']))).toBeNull();
     // Long after, or before it was silent again.
     expect(causeOf([silent, at(-116, lost), at(6, lost)], site, VIOLATION, null)).toBeNull();
   });

@@ -103,7 +103,7 @@ export function causeOf(
   const plausible = events.filter(
     (event) =>
       (event.t_ms <= seen_ms || !TOLD_AT_ONCE.has(event.type)) &&
-      (!SILENCES.has(event.type) || losesAll || lost.has(event.subject) || isLostSince(event, events)),
+      (!SILENCES.has(event.type) || losesAll || isStillLost(event, events, lost) || isLostSince(event, events)),
   );
   const before = changesOf(plausible, site, began_ms - BEFORE_MS, seen_ms + TOLD_LATE_MS).filter(
     ({ kind, at_ms }) => at_ms <= seen_ms || kind === 'failure',
@@ -115,6 +115,12 @@ export function causeOf(
   if (overload) candidates.push({ ...overloadCause(overload), event_id: null, at_ms: seen_ms });
   const score = ({ kind, at_ms }: SloCause) => WEIGHTS[kind] * Math.exp(-Math.abs(at_ms - seen_ms) / FADES_MS);
   return candidates.reduce<SloCause | null>((best, each) => (best && score(best) >= score(each) ? best : each), null);
+}
+
+/** Whether what a silent agent drives is taken for lost, and the agent has not come back between. */
+function isStillLost({ subject, t_ms }: Event, events: readonly Event[], lost: ReadonlySet<string>): boolean {
+  const isBack = (event: Event) => event.type === 'node.connected' && event.subject === subject && event.t_ms > t_ms;
+  return lost.has(subject) && !events.some(isBack);
 }
 
 /** Whether the server of a silent agent was soon taken for lost. */

@@ -152,7 +152,6 @@ export class Decider {
   chooseAgain(again: readonly StoredRequest[], { without, why, signal, begins }: Again): Promise<number> {
     const work = async (call: Call) => {
       call.without = new Set(again.map(({ id }) => id));
-      const now = Date.now();
       const found: StoredRequest[] = [];
       const failed: { readonly before: StoredRequest; readonly after: StoredRequest }[] = [];
       const isAsItWas = (it: StoredRequest) => this.requests.find(it.id) === it;
@@ -167,21 +166,25 @@ export class Decider {
         // Packets of a late request take its way until they take the other one.
         const former = without === 'late' ? before.way : before.former;
         if (decision.accepted) {
-          const chosen = { ...before, ...outcomeOf(decision), former, operation_id: null, updated_ms: now };
+          const chosen = { ...before, ...outcomeOf(decision), former, operation_id: null };
           found.push({ ...chosen, state: 'requested' });
           continue;
         }
         if (before.state === without && sameLack(before.shortages, decision.shortages)) continue;
         const detail = `${why(before)} ${decision.why}`;
-        const refused = { ...before, ...outcomeOf(decision), why: detail, former: null, updated_ms: now };
+        const refused = { ...before, ...outcomeOf(decision), why: detail, former: null };
         failed.push({
           before,
           after: former ? { ...refused, state: 'late', way: former } : { ...refused, state: without },
         });
       }
       return (batch: Batch) => {
-        const chosen = found.filter(({ id }) => isAsItWas(befores.get(id)!));
-        const changed = failed.filter(({ before }) => isAsItWas(before));
+        // When it is told, and not when the decision began: what is dismissed was seen.
+        const updated_ms = Date.now();
+        const chosen = found.filter(({ id }) => isAsItWas(befores.get(id)!)).map((it) => ({ ...it, updated_ms }));
+        const changed = failed
+          .filter(({ before }) => isAsItWas(before))
+          .map(({ before, after }) => ({ before, after: { ...after, updated_ms } }));
         call.bookIn(batch, chosen);
         for (const request of [...chosen, ...changed.map(({ after }) => after)]) this.requests.putIn(batch, request);
         this.requests.tellIn(batch, 'service-request.accepted', chosen);

@@ -125,6 +125,11 @@ export class UpkeepRecords implements OnModuleInit {
   }
 
   /** What is left of a dismissal. */
+  /** How often what is left of a dismissal is stored; null: nothing is dismissed. */
+  get keepMs(): number | null {
+    return this.advice.dismissed === null ? null : KEPT_EVERY_MS;
+  }
+
   private get dismissedForMs(): number {
     const { dismissed } = this.advice;
     if (dismissed === null) return 0;

@@ -136,14 +136,15 @@ export class UpkeepLoop implements OnApplicationBootstrap, OnApplicationShutdown
     if (!policy.enabled || !plan) {
       this.forget(policy.enabled ? 'Nothing runs.' : 'Upkeep is switched off.');
       await run.step(this.records.propose(null));
-      return undefined;
+      return this.records.keepMs === null ? undefined : { again: this.records.keepMs };
     }
-    const again = 1000 * policy.look_s;
+    const lookMs = 1000 * policy.look_s;
+    const again = Math.min(lookMs, this.records.keepMs ?? Number.POSITIVE_INFINITY);
     // What is under way decides first what runs; afterwards the view tells.
     if (this.hindrance.isChanging) return { again };
     const placement = placementOf(plan);
     await this.withdraw(run, placement);
-    const compared = await run.step(this.compare(plan, again, run.signal));
+    const compared = await run.step(this.compare(plan, lookMs, run.signal));
     if (!compared) return { again };
     const found = withBounds(compared, this.bounds);
     const nowMs = performance.now();

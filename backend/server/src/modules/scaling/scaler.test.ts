@@ -62,6 +62,7 @@ function scalerOf(problems: object[], coming: () => Plan = () => running, untrac
   const begun: Scaling[] = [];
   const scalings = {
     requireFree,
+    ofChain: () => undefined,
     begin: async (scaling: Scaling) => {
       requireFree();
       begun.push(scaling);

@@ -248,7 +248,8 @@ export class Scaler {
     const deployment = this.view.deployment(nf.chain_id);
     if (!deployment) throw notFound('deployment of chain', nf.chain_id);
     if (deployment.state === 'undeploying') throw conflict('The chain is being taken down.');
-    requireAtRest(deployment);
+    // Of one that is being scaled, that is said: its operations deploy it, too.
+    if (!this.scalings.ofChain(nf.chain_id)) requireAtRest(deployment);
     const running = runningNf(this.view.comingPlan, nf);
     if (!running)
       throw invalid([{ pointer: '/node_id', detail: `the chain runs no NF ${nf.node_id}`, code: 'unknown-node' }]);
